@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// libw4_cpu.so: one row per kernel.
+#include <array>
+#include <iterator>
+
+#include "kernels/cpu/kernel.hpp"
+
+namespace w4 {
+namespace {
+
+// name, what it takes, what it says, whether it packs and how, multiply
+constexpr Row rows[] = {
+    {"cpu.scalar", &scalar_can, scalar_outline, false, nullptr, scalar_multiply},
+    {"cpu.scalar_s8", &scalar_s8_can, scalar_integer_outline, false, nullptr,
+     scalar_integer_multiply},
+    {"cpu.scalar_s4", &scalar_s4_can, scalar_integer_outline, false, nullptr,
+     scalar_integer_multiply},
+    {"cpu.bit_trick", &bit_trick_can, bit_trick_outline, true, bit_trick_pack, bit_trick_multiply},
+#if W4_CPU_SIMD
+    {"cpu.simd", &simd_can, simd_outline, true, simd_pack, simd_multiply},
+#endif
+};
+constexpr std::size_t count = std::size(rows);
+
+constexpr auto kernels = [] {
+  std::array<w4_kernel, count> all{};
+  for (std::size_t i = 0; i < count; ++i) {
+    all[i] = {sizeof(w4_kernel),
+              W4_HOST,
+              rows[i].name,
+              plan_kernel,
+              rows[i].packs ? pack_kernel : nullptr,
+              run_kernel,
+              &rows[i]};
+  }
+  return all;
+}();
+
+constexpr auto pointers = [] {
+  std::array<const w4_kernel*, count> all{};
+  for (std::size_t i = 0; i < count; ++i) all[i] = &kernels[i];
+  return all;
+}();
+
+constexpr w4_plugin plugin = {sizeof(w4_plugin), W4_ABI_VERSION, "w4check", W4_CPU_VERSION, nullptr,
+                              nullptr,           count,          0,         pointers.data()};
+
+}  // namespace
+}  // namespace w4
+
+extern "C" const w4_plugin* w4_plugin_entry(std::uint32_t host_abi_version) {
+  return host_abi_version == W4_ABI_VERSION ? &w4::plugin : nullptr;
+}

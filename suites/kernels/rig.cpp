@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "suites/kernels/rig.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <optional>
+#include <stdexcept>
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace w4 {
+namespace {
+
+std::uint32_t hash(std::uint32_t tensor, std::int64_t index) {
+  std::uint64_t h =
+      static_cast<std::uint64_t>(index) * 0x9e3779b97f4a7c15u + tensor * 0xd1b54a32d192ed03u;
+  h ^= h >> 29;
+  h *= 0xbf58476d1ce4e5b9u;
+  return static_cast<std::uint32_t>(h >> 32);
+}
+
+bool starts(const std::string& text, const char* with) {
+  return text.rfind(with, 0) == 0;
+}
+bool is_gptq(const Case& c) {
+  return starts(c.layout, "gptq");
+}
+
+// Nibble that holds element e.
+int nibble_of(const Case& c, std::int64_t element) {
+  if (is_gptq(c)) return static_cast<int>(element);
+  return static_cast<int>(c.layout.substr(6).find(static_cast<char>('0' + element)));
+}
+
+std::size_t at(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+void put_word(std::vector<std::byte>& bytes, std::int64_t word, int nibble, int value) {
+  const std::size_t byte = at(word * 4 + nibble / 2);
+  bytes[byte] |= static_cast<std::byte>((value & 15) << (nibble % 2 * 4));
+}
+
+std::vector<std::byte> codes_bytes(const Case& c) {
+  const std::int64_t n = c.p.n, k = c.p.k;
+  if (c.layout == "codes") {
+    std::vector<std::byte> bytes;
+    for (const int code : c.codes) bytes.push_back(static_cast<std::byte>(code));
+    return bytes;
+  }
+  const bool along_n = starts(c.layout, "npack");
+  const std::int64_t words = along_n ? k * ((n + 7) / 8) : (k + 7) / 8 * n;
+  std::vector<std::byte> bytes(at(words * 4));
+  for (std::int64_t row = 0; row < k; ++row) {
+    for (std::int64_t column = 0; column < n; ++column) {
+      const std::int64_t word = along_n ? row * ((n + 7) / 8) + column / 8 : row / 8 * n + column;
+      put_word(bytes, word, nibble_of(c, (along_n ? column : row) % 8),
+               c.codes[at(row * n + column)]);
+    }
+  }
+  return bytes;
+}
+
+std::vector<std::byte> words_of(std::uint32_t type, const std::vector<double>& values) {
+  const std::size_t width = at(width_of(type));
+  std::vector<std::byte> bytes(values.size() * width);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint32_t word = encode(type, values[i]);
+    std::memcpy(bytes.data() + i * width, &word, width);
+  }
+  return bytes;
+}
+
+std::optional<std::vector<std::byte>> zero_bytes(const Case& c) {
+  if (c.p.zero >= W4_ZERO_REAL) return words_of(c.p.zero_type, c.zeros);
+  const bool stored = c.p.zero >= W4_ZERO_CODE || (c.p.zero == W4_ZERO_8 && is_gptq(c));
+  if (!stored) return std::nullopt;
+  const int less = c.p.zero == W4_ZERO_CODE_M1 || c.layout == "gptq_v1" ? 1 : 0;
+  std::vector<std::byte> bytes(is_gptq(c) ? c.zeros.size() / 2 : c.zeros.size());
+  for (std::size_t i = 0; i < c.zeros.size(); ++i) {
+    const int value = static_cast<int>(c.zeros[i]) - less;
+    if (is_gptq(c)) {
+      bytes[i / 2] |= static_cast<std::byte>(value << (i % 2 * 4));
+    } else {
+      bytes[i] = static_cast<std::byte>(value);
+    }
+  }
+  return bytes;
+}
+
+std::vector<std::byte> x_bytes(const Case& c) {
+  const w4_problem& p = c.p;
+  const std::int64_t elements = p.m == 0 ? 0 : (p.m - 1) * p.x_stride + p.k;
+  const bool nibbles = p.x_type == W4_S4;
+  const std::size_t width = at(width_of(p.x_type));
+  std::vector<std::byte> bytes(nibbles ? at((elements + 1) / 2) : at(elements) * width,
+                               nibbles ? std::byte{0} : std::byte{0xff});  // NaN between the rows
+  for (std::int64_t m = 0; m < p.m; ++m) {
+    for (std::int64_t k = 0; k < p.k; ++k) {
+      const std::int64_t i = m * p.x_stride + k;
+      const std::uint32_t word = encode(p.x_type, c.x[at(m * p.k + k)]);
+      if (nibbles) {
+        bytes[at(i / 2)] |= static_cast<std::byte>(word << (i % 2 * 4));
+      } else {
+        std::memcpy(bytes.data() + at(i) * width, &word, width);
+      }
+    }
+  }
+  return bytes;
+}
+
+// A tensor in guarded memory, as the ABI takes it.
+class Tensor {
+ public:
+  explicit Tensor(const std::vector<std::byte>& bytes, std::size_t align = 1)
+      : memory_(bytes.size(), align) {
+    if (!bytes.empty()) std::memcpy(memory_.data(), bytes.data(), bytes.size());
+  }
+  w4_in in() const { return {memory_.data(), memory_.size()}; }
+
+ private:
+  Guarded memory_;
+};
+
+Result read_y(const Case& c, const Guarded& y, Result result) {
+  const w4_problem& p = c.p;
+  const std::int64_t width = width_of(p.y_type);
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(y.size()) / width; ++i) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, static_cast<std::byte*>(y.data()) + i * width, at(width));
+    if (i % p.y_stride < p.n) {
+      result.words.push_back(word);
+      result.y.push_back(decode(p.y_type, word));
+    } else if (word != (width == 4 ? 0xffffffffu : 0xffffu)) {
+      result.gaps_untouched = false;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+const w4_plugin& load_plugin(const std::string& name) {
+  static std::map<std::string, const w4_plugin*> loaded;
+  const w4_plugin*& plugin = loaded[name];
+  if (plugin != nullptr) return *plugin;
+  const std::string path = std::string(W4_BINARY_DIR) + "/libw4_" + name + ".so";
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) throw std::runtime_error(dlerror());
+  const auto entry =
+      reinterpret_cast<decltype(&w4_plugin_entry)>(dlsym(library, "w4_plugin_entry"));
+  if (entry == nullptr) throw std::runtime_error(path + ": no w4_plugin_entry");
+  if (entry(W4_ABI_VERSION + 1) != nullptr) throw std::runtime_error(path + ": serves any version");
+  plugin = entry(W4_ABI_VERSION);
+  if (plugin == nullptr) throw std::runtime_error(path + ": does not serve this version");
+  return *plugin;
+}
+
+const w4_kernel& find_kernel(const std::string& plugin, const std::string& name) {
+  const w4_plugin& library = load_plugin(plugin);
+  for (std::uint32_t i = 0; i < library.kernel_count; ++i) {
+    if (name == library.kernels[i]->name) return *library.kernels[i];
+  }
+  throw std::runtime_error("no kernel " + name);
+}
+
+Guarded::Guarded(std::size_t bytes, std::size_t align, std::uint8_t fill) : size_(bytes) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t body = (bytes + align + page - 1) / page * page;
+  mapped_ = body + 2 * page;
+  pages_ = mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages_ == MAP_FAILED) throw std::runtime_error("mmap");
+  auto* first = static_cast<std::byte*>(pages_) + page;
+  if (mprotect(first, body, PROT_READ | PROT_WRITE) != 0) throw std::runtime_error("mprotect");
+  const std::size_t end = reinterpret_cast<std::size_t>(first) + body;
+  data_ = reinterpret_cast<void*>((end - bytes) / align * align);
+  std::memset(data_, fill, bytes);
+}
+
+Guarded::~Guarded() {
+  munmap(pages_, mapped_);
+}
+
+Case make_case(const std::string& layout, std::uint32_t zero, std::uint32_t type, Sizes s) {
+  Case c;
+  c.layout = layout;
+  const bool integers = type == W4_S8 || type == W4_S4;
+  w4_problem& p = c.p;
+  p.struct_bytes = sizeof p;
+  p.m = s.m, p.n = s.n, p.k = s.k, p.group = s.group;
+  p.groups = (s.k + s.group - 1) / s.group;
+  p.x_group = s.k, p.x_stride = s.k + 3, p.y_stride = s.n + 5;
+  p.x_type = p.mul_type = type;
+  p.y_type = W4_F32;
+  p.scale_type = integers ? static_cast<std::uint32_t>(W4_F16) : type;
+  p.zero = zero;
+  p.zero_type = W4_U8;
+  if (is_gptq(c)) p.zero_type = W4_U4;
+  if (zero >= W4_ZERO_REAL) p.zero_type = p.scale_type;
+  p.x_align = p.y_align = 4;
+  const std::int64_t per_group = p.groups * s.n;
+  for (std::int64_t i = 0; i < s.k * s.n; ++i) {
+    const int code = static_cast<int>(hash(1, i) % 16);
+    c.codes.push_back(zero == W4_ZERO_SIGNED ? code - 8 : code);
+  }
+  for (std::int64_t i = 0; i < per_group; ++i) {
+    c.scales.push_back(std::ldexp(1, -static_cast<int>((i + i / s.n) % 4)));
+    const int z = static_cast<int>(hash(2, i) % 16);
+    switch (zero) {
+      case W4_ZERO_SIGNED:
+        c.zeros.push_back(0);
+        break;
+      case W4_ZERO_8:
+        c.zeros.push_back(8);
+        break;
+      case W4_ZERO_CODE:
+        c.zeros.push_back(z);
+        break;
+      case W4_ZERO_CODE_M1:
+        c.zeros.push_back(z + 1);
+        break;
+      default:
+        c.zeros.push_back((z - 4) * 0.5);
+        break;
+    }
+  }
+  for (std::int64_t i = 0; i < s.m * s.k; ++i) c.x.push_back(static_cast<int>(hash(3, i) % 16) - 8);
+  return c;
+}
+
+std::vector<double> plain_product(const Case& c) {
+  const w4_problem& p = c.p;
+  std::vector<double> y;
+  for (std::int64_t m = 0; m < p.m; ++m) {
+    for (std::int64_t n = 0; n < p.n; ++n) {
+      double sum = c.bias.empty() ? 0 : c.bias[at(n)];
+      for (std::int64_t k = 0; k < p.k; ++k) {
+        const std::int64_t g = c.g_idx.empty() ? k / p.group : c.g_idx[at(k)];
+        const double q = c.codes[at(k * p.n + n)], s = c.scales[at(g * p.n + n)],
+                     z = c.zeros[at(g * p.n + n)];
+        double w = (q - z) * s;
+        if (p.zero == W4_ZERO_ADD) w = q * s + z;
+        if (p.zero == W4_ZERO_ADD_8) w = (q - 8) * s + z;
+        const std::int64_t x_groups = (p.k + p.x_group - 1) / p.x_group;
+        const double x_scale = c.x_scale.empty() ? 1 : c.x_scale[at(m * x_groups + k / p.x_group)];
+        sum += x_scale * c.x[at(m * p.k + k)] * w;
+      }
+      y.push_back(sum);
+    }
+  }
+  return y;
+}
+
+Result run_case(const w4_kernel& kernel, const Case& c) {
+  Result result;
+  w4_problem p = c.p;
+  p.layout = c.layout.c_str();
+  w4_plan plan{};
+  plan.struct_bytes = sizeof plan;
+  result.plan = kernel.plan(&kernel, &p, &plan);
+  result.reason = plan.reason;
+  if (result.plan != W4_OK) return result;
+  result.path = plan.path;
+  result.packed_bytes = plan.packed_bytes;
+
+  const Tensor codes(codes_bytes(c)), scale(words_of(p.scale_type, c.scales), 2);
+  const auto zeros = zero_bytes(c);
+  const Tensor zero(zeros.value_or(std::vector<std::byte>{}));
+  std::vector<std::byte> index(c.g_idx.size() * 4);
+  if (!index.empty()) std::memcpy(index.data(), c.g_idx.data(), index.size());
+  const Tensor g_idx(index), bias(c.bias.empty() ? index : words_of(p.bias_type, c.bias));
+  w4_weight weight{};
+  weight.struct_bytes = sizeof weight;
+  weight.codes = codes.in();
+  weight.scale = scale.in();
+  if (zeros) weight.zero = zero.in();
+  if (!c.g_idx.empty()) weight.g_idx = g_idx.in();
+  if (!c.bias.empty()) weight.bias = bias.in();
+
+  const Guarded blob(plan.packed_bytes, 64);
+  if (plan.packed_bytes > 0) {
+    const w4_status packed = kernel.pack(&kernel, &p, &weight, {blob.data(), blob.size()}, nullptr);
+    if (packed != W4_OK) return result.run = packed, result;
+    weight = w4_weight{};
+    weight.struct_bytes = sizeof weight;
+    weight.codes = {blob.data(), blob.size()};
+  }
+  const Tensor x(x_bytes(c)), x_scale(words_of(W4_F32, c.x_scale));
+  const std::int64_t elements = p.m == 0 ? 0 : (p.m - 1) * p.y_stride + p.n;
+  const Guarded y(at(elements * width_of(p.y_type))), workspace(plan.workspace_bytes, 64);
+  w4_call call{};
+  call.struct_bytes = sizeof call;
+  call.problem = &p;
+  call.weight = &weight;
+  call.x = x.in();
+  if (!c.x_scale.empty()) call.x_scale = x_scale.in();
+  call.y = {y.data(), y.size()};
+  call.workspace = {workspace.data(), workspace.size()};
+  result.run = kernel.run(&kernel, &call);
+  result.ran = call.ran == nullptr ? "" : call.ran;
+  return read_y(c, y, std::move(result));
+}
+
+std::int64_t width_of(std::uint32_t type) {
+  switch (type) {
+    case W4_F32:
+    case W4_S32:
+      return 4;
+    case W4_F16:
+    case W4_BF16:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+namespace {
+
+struct Format {
+  int fraction_bits, bias, highest_field;
+};
+Format format_of(std::uint32_t type) {
+  if (type == W4_F32) return {23, 127, 255};
+  return type == W4_F16 ? Format{10, 15, 31} : Format{7, 127, 255};
+}
+
+}  // namespace
+
+double decode(std::uint32_t type, std::uint32_t word) {
+  const Format f = format_of(type);
+  const int bits = type == W4_F32 ? 31 : 15;
+  const int field = static_cast<int>(word >> f.fraction_bits) & f.highest_field;
+  const auto fraction = static_cast<double>(word & ((1u << f.fraction_bits) - 1));
+  double size = std::ldexp(fraction + (field == 0 ? 0 : std::ldexp(1, f.fraction_bits)),
+                           std::max(field, 1) - f.bias - f.fraction_bits);
+  if (field == f.highest_field) {
+    size = fraction == 0 ? std::numeric_limits<double>::infinity()
+                         : std::numeric_limits<double>::quiet_NaN();
+  }
+  return (word >> bits & 1) != 0 ? -size : size;
+}
+
+std::uint32_t encode(std::uint32_t type, double value) {
+  if (type == W4_S8 || type == W4_S4) {
+    return static_cast<std::uint32_t>(static_cast<int>(value)) & (type == W4_S8 ? 255u : 15u);
+  }
+  const Format f = format_of(type);
+  const std::uint32_t sign = std::signbit(value) ? 1u << (type == W4_F32 ? 31 : 15) : 0u;
+  const std::uint32_t infinity = static_cast<std::uint32_t>(f.highest_field) << f.fraction_bits;
+  if (std::isnan(value)) return infinity | 1u;
+  if (std::isinf(value)) return sign | infinity;
+  if (value == 0) return sign;
+  int exponent = 0;
+  std::frexp(value, &exponent);
+  const int field = std::max(exponent - 1 + f.bias, 0);
+  const double steps = std::ldexp(std::fabs(value), f.fraction_bits + f.bias - std::max(field, 1));
+  if (steps != std::floor(steps)) throw std::runtime_error("encode: not exact");
+  const auto whole = static_cast<std::uint32_t>(steps);
+  const std::uint32_t hidden = field == 0 ? 0u : 1u << f.fraction_bits;
+  return sign | (static_cast<std::uint32_t>(field) << f.fraction_bits) | (whole - hidden);
+}
+
+}  // namespace w4
