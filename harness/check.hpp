@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of checks: a check is an ordinary function that may call the kernel many times.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "harness/subject/subject.hpp"
+#include "harness/verdict.hpp"
+#include "reference/quantized.hpp"
+
+namespace w4 {
+
+// The stored words of a real layer (data=layer:...), loaded once and shared by all cases.
+struct LayerData {
+  QuantizedMatrix matrix;
+  Packed stored;  // in the problem's layout
+};
+
+struct CaseContext {
+  const Problem& problem;
+  std::shared_ptr<const LayerData> layer;  // null for data=gen
+  Plan plan;                               // plan(problem), asked by the engine; ok()
+};
+
+// When a check runs: on every problem, once per geometry (all but m, seed and data) and path, or
+// once per kernel.
+enum class Scope : std::uint8_t { problem, geometry, kernel };
+
+struct Check {
+  std::string_view id;
+  Scope scope;
+  std::string_view sees, blind_to;
+  Verdict (*run)(Subject&, const CaseContext&);
+};
+
+std::span<const Check> checks();
+
+}  // namespace w4

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exact-sum probes: operands whose sum is exact in fp32 whatever the order, so every right kernel
+// returns the same words (reference/README.md, "the exact regime").
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "harness/checks/compare.hpp"
+#include "harness/checks/data.hpp"
+#include "harness/checks/observe.hpp"
+#include "harness/checks/recipe.hpp"
+#include "harness/checks/table.hpp"
+
+namespace w4 {
+namespace {
+
+bool declares_narrow_sums(const Rig& rig) {
+  const auto partials = claim_field(rig.context().plan, "partials");
+  const auto unit = claim_field(rig.context().plan, "unit");
+  return partials == "f16" || partials == "bf16" || unit.ends_with("/f16") ||
+         unit.ends_with("/bf16");
+}
+
+Verdict narrow_sums_declared() {
+  return with(Outcome::unsupported, "the contract declares 16-bit sums; these data need 24 bits");
+}
+
+// Binds once and runs each set of rows; the first difference is the verdict.
+Verdict run_rows(Rig& rig, ExactOperands& operands, const std::vector<Activations>& sets) {
+  rig.bind(operands.matrix);
+  Verdict all = with(Outcome::vacuous, "every expected output is 0");
+  std::size_t outputs = 0, wide = 0;
+  for (const auto& x : sets) {
+    operands.x = x;
+    const auto answer = rig.run(x);
+    const auto verdict = compare_exact(rig.problem(), operands, answer.words);
+    if (verdict.outcome == Outcome::fail) return verdict;
+    if (verdict.outcome == Outcome::pass) all = verdict;
+    outputs += answer.words.size();
+    wide += sums_wider_than(rig.problem(), operands, 11);
+  }
+  if (all.outcome == Outcome::pass)
+    all.evidence =
+        Evidence::Object{{"kind", "exact"}, {"outputs", outputs}, {"sums_over_11_bits", wide}};
+  return all;
+}
+
+// The case with other data. Tiny problems can draw sums that are all 0, which would show nothing; a
+// few more draws are made then. What a kernel answered plays no part in it.
+template <typename Body>
+Verdict with_other_data(Rig& rig, Body body) {
+  Verdict verdict;
+  for (std::uint64_t salt = 0; salt < 8; ++salt) {
+    Problem p = rig.problem();
+    p.seed += salt;
+    verdict = body(CaseContext{p, rig.context().layer, rig.context().plan});
+    if (verdict.outcome != Outcome::vacuous) break;
+  }
+  return verdict;
+}
+
+// Rows r of `count`, active where active(r, k); signs random; cut into calls of the path's rows.
+template <typename Active>
+std::vector<Activations> sparse_rows(Rig& rig, const Problem& p, std::int64_t count,
+                                     Active active) {
+  const auto batch = rows_per_call(rig, std::min<std::int64_t>(count, 128));
+  std::vector<Activations> sets;
+  for (std::int64_t at = 0; at < count; at += batch) {
+    auto x = zero_rows(p, batch);
+    for (std::int64_t m = 0; m < batch; ++m)
+      for (std::int64_t k = 0; k < p.k; ++k)
+        if (active((at + m) % count, k))
+          x.words[static_cast<std::size_t>(m * p.k + k)] = x_word(
+              p, draw(p.seed, "sign", static_cast<std::uint64_t>((at + m) * p.k + k)) & 1 ? 1 : -1);
+    sets.push_back(std::move(x));
+  }
+  return sets;
+}
+
+Verdict sparse(Rig& rig, bool blocks) {
+  return with_other_data(rig, [&](const CaseContext& c) {
+    const auto& p = c.problem;
+    const std::int64_t count = (p.k + 127) / 128;
+    ExactRecipe recipe;
+    recipe.lowest = -4, recipe.spread = 1, recipe.small_differences = true;
+    ExactOperands operands{exact_matrix(c, recipe), {}};
+    const auto active = [&](std::int64_t r, std::int64_t k) {
+      return blocks ? k / 128 == r : k % count == r;
+    };
+    return run_rows(rig, operands, sparse_rows(rig, p, count, active));
+  });
+}
+
+}  // namespace
+
+Verdict exact_zero(Rig& rig) {
+  const auto& p = rig.problem();
+  ExactOperands operands{exact_matrix(rig.context(), {-6, 2, false, false, 0}),
+                         zero_rows(p, std::max<std::int64_t>(p.m, 1))};
+  rig.bind(operands.matrix);
+  const auto answer = rig.run(operands.x);
+  auto verdict = compare_exact(p, operands, answer.words);
+  // All-zero outputs are the point here: the poison shows that they were written, random weights
+  // that they are sums.
+  if (verdict.outcome == Outcome::vacuous)
+    verdict = passed("x = 0 gives 0",
+                     Evidence::Object{{"kind", "exact"}, {"outputs", answer.words.size()}});
+  if (verdict.outcome == Outcome::fail && verdict.reason.starts_with("outputs differ"))
+    verdict.reason = "x = 0 does not give 0: an uninitialised or stale sum";
+  return verdict;
+}
+
+Verdict exact_onehot(Rig& rig) {
+  const auto& p = rig.problem();
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(p.k));
+  std::iota(rows.begin(), rows.end(), 0);
+  std::vector<Observation> seen;
+  if (const auto& layer = rig.context().layer) {
+    rig.bind(layer->stored, layer->matrix);
+    observe_one_hot(rig, layer->matrix, rows, 1.0, 1.0F, seen);
+  } else {
+    const auto matrix = generic_matrix(rig.context(), 11);
+    rig.bind(matrix);
+    observe_one_hot(rig, matrix, rows, 1.0, 1.0F, seen);
+  }
+  auto verdict = judge_forms(rig, seen);
+  if (verdict.outcome == Outcome::fail && verdict.reason == unknown_form)
+    verdict.reason = "some weights are decoded wrong: a one-hot row does not return (q - z)*s";
+  return verdict;
+}
+
+Verdict exact_dense24(Rig& rig) {
+  if (declares_narrow_sums(rig)) return narrow_sums_declared();
+  const auto type = rig.problem().x;
+  const int wide = type == Type::s8 ? 127 : type == Type::s4 ? 7 : 3;
+  Verdict verdict;
+  for (const int magnitude : {1, wide}) {
+    verdict = with_other_data(rig, [&](const CaseContext& c) {
+      const auto recipe = dense_recipe(c.problem, magnitude);
+      ExactOperands operands{exact_matrix(c, recipe.matrix), {}};
+      return run_rows(rig, operands,
+                      {dense_rows(c.problem, std::max<std::int64_t>(c.problem.m, 1), recipe)});
+    });
+    if (verdict.outcome != Outcome::pass) return verdict;
+  }
+  return verdict;
+}
+
+Verdict exact_stride11(Rig& rig) {
+  return sparse(rig, false);
+}
+Verdict exact_block11(Rig& rig) {
+  return sparse(rig, true);
+}
+
+Verdict exact_samesign(Rig& rig) {
+  if (declares_narrow_sums(rig)) return narrow_sums_declared();
+  const auto& p = rig.problem();
+  const auto rows = std::max<std::int64_t>(p.m, 1);
+  const int most = p.x == Type::s8 ? 127 : p.x == Type::s4 ? 7 : 3;
+  const int least = p.x == Type::s8 ? -128 : p.x == Type::s4 ? -8 : -3;
+  auto random = dense_recipe(p, 1);
+  random.matrix.positive = true;
+  auto verdict = with_other_data(rig, [&](const CaseContext& c) {
+    ExactOperands operands{exact_matrix(c, random.matrix), {}};
+    return run_rows(rig, operands, {constant_rows(c.problem, rows, 1, random)});
+  });
+  for (const auto& [x, difference] : {std::pair{most, 15}, {most, -15}, {least, -15}}) {
+    if (verdict.outcome != Outcome::pass) return verdict;
+    const auto recipe = extreme_recipe(p, std::abs(x), difference);
+    ExactOperands operands{exact_matrix(rig.context(), recipe.matrix), {}};
+    const int value = std::clamp(x, -recipe.magnitude, recipe.magnitude);
+    verdict = run_rows(rig, operands, {constant_rows(p, rows, value, recipe)});
+  }
+  return verdict;
+}
+
+namespace {
+
+struct Special {
+  const char* name;
+  double value;
+};
+constexpr Special specials[] = {
+    {"+Inf", HUGE_VAL}, {"-Inf", -HUGE_VAL}, {"NaN", NAN}, {"-0", -0.0}};
+
+// "" if the word is right for one special activation meeting weight w (its sign), else what went
+// wrong.
+std::string judge_special(const Problem& p, const Special& special, double w, double bias,
+                          std::uint32_t got, bool& nan_for_inf) {
+  const bool nan = is_nan(p.y, got), inf = is_inf(p.y, got);
+  if (std::isnan(special.value))
+    return nan ? "" : "NaN in x becomes " + std::string(inf ? "an infinity" : "a number");
+  if (special.value == 0)
+    return same_word(p.y, got, from_double(p.y, bias)) ? "" : "x = -0 does not give 0";
+  if (w == 0) return nan ? "" : "Inf times a weight of 0 does not give NaN";
+  // A kernel that sums the zero term apart has Inf - Inf here; IEEE arithmetic makes that NaN.
+  if (nan) return nan_for_inf = true, "";
+  if (!inf) return "an infinity in x becomes a finite number";
+  const bool negative = decode(p.y, got).negative;
+  return negative == ((w < 0) != (special.value < 0)) ? "" : "an infinity in x changes its sign";
+}
+
+}  // namespace
+
+Verdict exact_special(Rig& rig) {
+  const auto& p = rig.problem();
+  if (!is_float(p.x))
+    return with(Outcome::unsupported,
+                "x=" + std::string(to_string(p.x)) + " has no NaN, infinity or -0");
+  const auto matrix = exact_matrix(rig.context(), {-6, 2, false, false, 0});
+  rig.bind(matrix);
+  const std::int64_t places[] = {
+      0, p.k - 1,
+      static_cast<std::int64_t>(draw(p.seed, "special", 0) % static_cast<std::uint64_t>(p.k))};
+  const auto batch = rows_per_call(rig, std::size(specials));
+  std::size_t judged = 0;
+  bool nan_for_inf = false;
+  for (const auto k : places)
+    for (std::size_t at = 0; at < std::size(specials); at += static_cast<std::size_t>(batch)) {
+      auto x = zero_rows(p, batch);
+      const auto count = std::min(std::size(specials) - at, static_cast<std::size_t>(batch));
+      for (std::size_t i = 0; i < count; ++i)
+        x.words[i * static_cast<std::size_t>(p.k) + static_cast<std::size_t>(k)] =
+            x_word(p, specials[at + i].value);
+      const auto answer = rig.run(x);
+      for (std::size_t i = 0; i < count * static_cast<std::size_t>(p.n); ++i, ++judged) {
+        const auto n = static_cast<std::int64_t>(i) % p.n;
+        const auto& special = specials[at + i / static_cast<std::size_t>(p.n)];
+        const auto terms = weight_terms(matrix, Dequant::d5, p.mul, k, n);
+        const double w = std::ldexp(static_cast<double>(terms.term[0].mant), terms.term[0].exp) +
+                         std::ldexp(static_cast<double>(terms.term[1].mant), terms.term[1].exp);
+        const double bias =
+            matrix.bias.empty() ? 0 : to_double(p.bias, matrix.bias[static_cast<std::size_t>(n)]);
+        const auto what = judge_special(p, special, w, bias, answer.words[i], nan_for_inf);
+        if (what.empty()) continue;
+        auto verdict = failed(
+            what, Evidence::Object{{"kind", "special"}, {"x", special.name}, {"k", k}, {"n", n}});
+        verdict.where = "x = " + std::string(special.name) + " at k " + std::to_string(k) +
+                        ", column " + std::to_string(n) + ", weight " + std::to_string(w);
+        verdict.expected_got =
+            std::string(std::isnan(special.value) || (w == 0 && special.value != 0) ? "NaN"
+                        : special.value == 0                                        ? "0"
+                                             : "an infinity of the product's sign") +
+            ";  got " + show_word(p.y, answer.words[i]);
+        return verdict;
+      }
+    }
+  return passed(
+      nan_for_inf ? "NaN and infinities come through; some infinities become NaN, as where the "
+                    "zero term is summed apart"
+                  : "NaN, infinities and -0 come through as IEEE arithmetic has them",
+      Evidence::Object{{"kind", "special"}, {"outputs", judged}, {"nan_for_inf", nan_for_inf}});
+}
+
+}  // namespace w4

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a kernel makes of one weight: every known way to evaluate x * (q - z) * s, each step rounded
+// once, so that one output per (q, z, s, x) says which way it is, or which fault.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reference/problem.hpp"
+#include "reference/quantized.hpp"
+
+namespace w4 {
+
+// A one-hot output and all that went into it.
+struct Observation {
+  std::int64_t m{}, k{}, n{};
+  std::uint8_t code{};         // nibble
+  std::uint32_t zero{};        // as QuantizedMatrix::zeros holds it; 0 for signed and 8
+  std::uint32_t scale{}, x{};  // words
+  float x_scale{1};
+  std::uint32_t got{};  // word of y
+};
+
+enum class WeightStep : std::uint8_t { exact, round, d2, d3, d4, d6, d7 };
+enum class OutputStep : std::uint8_t {
+  once,           // RN_y(x*w*xs)
+  through_f32,    // RN_y(RN_32(RN_32(x*w)*xs))
+  scale_last,     // RN_y(RN_32(RN_32(RN_32(x*(q-z))*s)*xs))
+  x_scale_first,  // RN_y(RN_32(RN_32(x*(q-z)*xs)*s))
+  scales_joined,  // RN_y(RN_32(x*(q-z) * RN_32(s*xs)))
+  x_times_scale,  // RN_y(RN_32(RN_32(x*s)*(q-z)))
+  split,          // zero term apart: RN_y(RN_32(RN_32(RN_32(x*q)*s) - RN_32(RN_32(x*z)*s)))
+  split_fma,      // the second product fused
+  split_scaled    // RN_y(RN_32(x*RN_32(q*s)) - RN_32(x*RN_32(z*s)))
+};
+
+struct Form {
+  WeightStep weight{};
+  Type at{Type::f32};  // what the weight steps round to
+  OutputStep output{};
+};
+
+// What is rounded to the weight type. Steps evaluated in fp32 round nothing to it: "D5".
+std::string_view class_name(const Form&);
+// The formula whatever it is evaluated in: "D2" for RN_32(RN_32(q*s) - RN_32(z*s)).
+std::string_view step_name(const Form&);
+std::string describe(const Form&);  // "D1: weight rounded to f16, then fp32 sums"
+
+// The forms that a healthy kernel may have on this problem.
+std::vector<Form> healthy_forms(const Problem&);
+
+// The word that the form gives.
+std::uint32_t predict(const Problem&, const Form&, const Observation&);
+
+struct Identified {
+  std::vector<Form> forms;       // those that give every observed word; empty if none does
+  std::vector<std::size_t> off;  // no form: observations that the nearest one misses
+  Form nearest;
+  std::string fault;     // no form: a known fault that explains all, or ""
+  std::string fault_id;  // "truncation", "zero_minus_1", ...
+};
+Identified identify(const Problem&, std::span<const Observation>);
+
+}  // namespace w4

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// One-hot rows as observations of single weights, and the verdict that follows from them.
+#pragma once
+
+#include <vector>
+
+#include "harness/checks/form.hpp"
+#include "harness/checks/rig.hpp"
+
+namespace w4 {
+
+// 1.333 in the x type; the largest odd integer for integer types.
+double full_significand(const Problem&);
+
+// Runs one one-hot row per entry of `rows` (x there, 0 elsewhere) and appends an observation per
+// output.
+void observe_one_hot(Rig&, const QuantizedMatrix&, const std::vector<std::int64_t>& rows, double x,
+                     float x_scale, std::vector<Observation>& seen);
+
+// The reason where neither a form nor a known fault explains the words.
+inline constexpr char unknown_form[] =
+    "weights have values that no way of computing (q - z)*s gives";
+
+// pass where one form gives all words (and is the declared class, if one is declared), else the
+// fault.
+Verdict judge_forms(Rig&, const std::vector<Observation>&);
+
+}  // namespace w4

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/checks/rig.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "reference/error.hpp"
+
+namespace w4 {
+namespace {
+
+std::string status_name(w4_status status) {
+  switch (status) {
+    case W4_OK:
+      return "W4_OK";
+    case W4_UNSUPPORTED:
+      return "W4_UNSUPPORTED";
+    case W4_BAD_ARGUMENT:
+      return "W4_BAD_ARGUMENT";
+    case W4_DEVICE_ERROR:
+      return "W4_DEVICE_ERROR";
+    case W4_INTERNAL:
+      return "W4_INTERNAL";
+    default:
+      return "status " + std::to_string(status);
+  }
+}
+
+// An end without an answer is the verdict of whatever check was running.
+void expect_answer(const Reply& reply, const char* call) {
+  if (!reply.answered()) {
+    auto verdict =
+        with(reply.end == End::crashed ? Outcome::crashed : Outcome::timed_out, reply.how);
+    verdict.signal = reply.signal;
+    verdict.evidence = Evidence::Object{
+        {"kind", to_string(verdict.outcome)}, {"during", call}, {"how", reply.how}};
+    throw CaseOver{std::move(verdict)};
+  }
+  if (reply.status == W4_OK) return;
+  std::string reason = std::string(call) + "() returned " + status_name(reply.status) +
+                       " for a problem that plan() accepted";
+  if (!reply.how.empty()) reason = reply.how;
+  throw CaseOver{failed(
+      reason, Evidence::Object{{"kind", "status"}, {"call", call}, {"status", reply.status}})};
+}
+
+}  // namespace
+
+Rig::Rig(Subject& subject, const CaseContext& context) : subject_(subject), context_(context) {
+  auto layout = find_layout(context.problem.layout);
+  require(layout.has_value(), "a problem's layout is in the table");
+  layout_ = std::move(*layout);
+}
+
+Reply Rig::bind(const QuantizedMatrix& matrix, const CallOptions& options) {
+  return bind(pack(layout_, matrix), matrix, options);
+}
+
+Reply Rig::bind(const Packed& packed, const QuantizedMatrix& matrix, const CallOptions& options) {
+  auto reply = subject_.bind(to_abi(problem()), to_bytes(packed, matrix), options);
+  expect_answer(reply, "pack");
+  return reply;
+}
+
+Answer Rig::run(const Activations& x, const CallOptions& options) {
+  Problem p = problem();
+  p.m = x.m;
+  return run(p, x, options);
+}
+
+Answer Rig::run(const Problem& p, const Activations& x, const CallOptions& options) {
+  Answer answer{subject_.run(to_abi(p), to_bytes(p, x), options), {}};
+  expect_answer(answer.reply, "run");
+  // A path other than the declared one stays on record whatever is run after it.
+  if (ran_ == declared_) {
+    ran_ = answer.reply.ran;
+    declared_ = ran_.empty() ? ran_ : path_for(p);
+  }
+  const auto size = static_cast<std::size_t>(bits_of(p.y) / 8);
+  const auto needed = p.m == 0 ? 0 : static_cast<std::size_t>((p.m - 1) * p.y_stride + p.n) * size;
+  require(answer.reply.y.size() >= needed, "the reply holds every row of y");
+  answer.words.resize(static_cast<std::size_t>(p.m * p.n));
+  for (std::int64_t m = 0; m < p.m; ++m)
+    for (std::int64_t n = 0; n < p.n; ++n)
+      std::memcpy(&answer.words[static_cast<std::size_t>(m * p.n + n)],
+                  answer.reply.y.data() + static_cast<std::size_t>(m * p.y_stride + n) * size,
+                  size);
+  return answer;
+}
+
+const std::string& Rig::path_for(const Problem& p) {
+  if (p == problem()) return context_.plan.path;
+  const auto [it, fresh] = paths_.try_emplace(to_string(p));
+  if (fresh) it->second = subject_.plan(p).path;
+  return it->second;
+}
+
+Verdict finish(Rig& rig, Verdict (*body)(Rig&)) {
+  Verdict verdict;
+  try {
+    verdict = body(rig);
+  } catch (const CaseOver& over) {
+    verdict = over.verdict;
+  }
+  const auto& plan = rig.context().plan;
+  verdict.path_declared = rig.declared().empty() ? plan.path : rig.declared();
+  verdict.path_reason = plan.reason;
+  verdict.path_observed = rig.ran();
+  if (verdict.outcome == Outcome::pass && rig.ran() != rig.declared()) {
+    verdict.outcome = Outcome::fallback;
+    verdict.reason = "right answers, but run() took path '" + rig.ran() +
+                     "' where plan() declared '" + rig.declared() + "'";
+  }
+  return verdict;
+}
+
+std::int64_t rows_per_call(Rig& rig, std::int64_t want) {
+  const auto& p = rig.problem();
+  if (want <= p.m) return p.m;
+  Problem wider = p;
+  wider.m = want;
+  Reply reply;
+  const auto plan = rig.subject().plan(wider, &reply);
+  expect_answer(reply, "plan");
+  return plan.ok() && plan.path == rig.context().plan.path ? want : std::max<std::int64_t>(p.m, 1);
+}
+
+std::string show_word(Type type, std::uint32_t word) {
+  char text[64];
+  const int digits = std::max(2, bits_of(type) / 4);
+  if (is_nan(type, word))
+    std::snprintf(text, sizeof text, "0x%0*x (NaN)", digits, word);
+  else
+    std::snprintf(text, sizeof text, "0x%0*x (%.9g)", digits, word, to_double(type, word));
+  return text;
+}
+
+std::string show_range(std::int64_t first, std::int64_t last) {
+  if (first == last) return std::to_string(first);
+  return std::to_string(first) + ".." + std::to_string(last);
+}
+
+std::string claim_field(const Plan& plan, std::string_view field) {
+  std::string_view rest = plan.contract;
+  while (!rest.empty()) {
+    const auto end = std::min(rest.find(' '), rest.size());
+    const auto word = rest.substr(0, end);
+    const auto equals = word.find('=');
+    if (equals != std::string_view::npos && word.substr(0, equals) == field)
+      return std::string(word.substr(equals + 1));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return {};
+}
+
+bool claims(const Plan& plan, std::uint64_t bit) {
+  return (plan.claims & bit) != 0;
+}
+
+}  // namespace w4

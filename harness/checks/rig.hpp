@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// A case's way to the kernel: binds matrices, runs rows, and turns every end that is no answer into
+// the verdict.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/check.hpp"
+
+namespace w4 {
+
+// Thrown by the rig when the case is over: the kernel died, declined what it had accepted, ...
+// Caught by guarded().
+struct CaseOver {
+  Verdict verdict;
+};
+
+struct Answer {
+  Reply reply;
+  std::vector<std::uint32_t> words;  // [m][n], words of problem.y
+};
+
+class Rig {
+ public:
+  Rig(Subject&, const CaseContext&);
+  const CaseContext& context() const { return context_; }
+  const Problem& problem() const { return context_.problem; }
+  const Layout& layout() const { return layout_; }
+  Subject& subject() { return subject_; }
+
+  // Packs the matrix into the problem's layout and binds it.
+  Reply bind(const QuantizedMatrix&, const CallOptions& = {});
+  // The stored words as they are.
+  Reply bind(const Packed&, const QuantizedMatrix&, const CallOptions& = {});
+  // Runs the rows at once; m is the activations' own. Throws CaseOver unless the kernel answers
+  // W4_OK.
+  Answer run(const Activations&, const CallOptions& = {});
+  Answer run(const Problem&, const Activations&, const CallOptions& = {});
+  // The last path that run() reported, and the one that plan() declares for what was asked; empty
+  // where neither is known.
+  const std::string& ran() const { return ran_; }
+  const std::string& declared() const { return declared_; }
+
+ private:
+  Subject& subject_;
+  const CaseContext& context_;
+  Layout layout_;
+  const std::string& path_for(const Problem&);
+  std::map<std::string, std::string>
+      paths_;  // by problem line: what plan() says for other m, types, strides
+  std::string ran_, declared_;
+};
+
+// Calls the check; a CaseOver becomes its verdict; a pass by another path than declared becomes
+// `fallback`.
+template <Verdict (*body)(Rig&)>
+Verdict guarded(Subject& subject, const CaseContext& context);
+Verdict finish(Rig&, Verdict (*body)(Rig&));
+
+template <Verdict (*body)(Rig&)>
+Verdict guarded(Subject& subject, const CaseContext& context) {
+  Rig rig(subject, context);
+  return finish(rig, body);
+}
+
+// m that a probe of many rows may use without leaving the declared path: as many as plan() takes by
+// the same path, at most `want`, else the problem's own m.
+std::int64_t rows_per_call(Rig&, std::int64_t want);
+
+// "the last 8 of k" helpers for messages.
+std::string show_word(Type, std::uint32_t);                     // "0x4900 (10)"
+std::string show_range(std::int64_t first, std::int64_t last);  // "17" or "24..31"
+std::string claim_field(const Plan&,
+                        std::string_view field);  // contract "partials=f16 ..." -> "f16", else ""
+bool claims(const Plan&, std::uint64_t bit);
+
+}  // namespace w4
