@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program on real layers.
+#include <catch2/catch_test_macros.hpp>
+
+#include "suites/run/program.hpp"
+
+namespace w4 {
+
+namespace {
+const std::string actorder = W4_FIXTURES "/layers/minilm-l2-gptq-actorder";
+const std::string symmetric = W4_FIXTURES "/layers/minilm-l2-gptq-sym";
+const std::string query = "encoder.layer.2.attention.self.query";
+}  // namespace
+
+TEST_CASE("layer run: kernels are judged on a real layer, and one that declines says why") {
+  const Ran ran = w4check({"run", "--layer", actorder, "--prefix", query, "--batch", "1,8",
+                           "--check", "address.*,exact.onehot"});
+  INFO(ran.out);
+  CHECK(ran.code == 0);
+  CHECK(ran.err.empty());
+  CHECK(holds(ran.out, "layer   " + query + "   gptq_v1, K 384, N 384, group 128"));
+  CHECK(holds(ran.out, "\ncpu.scalar      1,8   loop   4/4       1/1     pass"));
+  CHECK(holds(ran.out, "unsupported: act-order"));
+}
+
+TEST_CASE("layer run: without a prefix every layer has its table") {
+  const Ran ran = w4check({"run", "--layer", symmetric, "--batch", "1", "--check", "exact.zero"});
+  INFO(ran.out);
+  CHECK(ran.code == 0);
+  CHECK(holds(ran.out, "layer   " + query));
+  CHECK(holds(ran.out, "layer   encoder.layer.2.output.dense"));
+}
+
+TEST_CASE("layer run: what was read otherwise than it is stored is said") {
+  const Ran ran = w4check({"run", "--layer", actorder, "--prefix", query, "--batch", "1", "--check",
+                           "address.zero", "--v1-zeros", "D2", "--kernel", "cpu.scalar"});
+  INFO(ran.out);
+  CHECK(ran.code == 0);
+  CHECK(holds(ran.out, "zeros read as D2 and packed as gptq_v2"));
+}
+
+TEST_CASE("layer run: a failure on a layer replays from its line alone") {
+  const Ran ran =
+      w4check({"run", "--plugin", "libw4_mutants.so", "--kernel", "mutant.g_idx_ignored", "--layer",
+               actorder, "--prefix", query, "--batch", "1", "--check", "address.scale"});
+  INFO(ran.out);
+  CHECK(ran.code == 1);
+  const auto begin = ran.out.find("kernel=mutant.g_idx_ignored");
+  REQUIRE(begin != std::string::npos);
+  const std::string repro = ran.out.substr(begin, ran.out.find('"', begin) - begin);
+  CHECK(holds(repro, "data=layer:" + actorder + "#" + query));
+  const Ran again = w4check({"replay", repro});
+  CHECK(again.code == 1);
+  CHECK(holds(again.out, repro));
+}
+
+TEST_CASE("layer run: show and unpack") {
+  const Ran show = w4check({"layer", "show", symmetric});
+  CHECK(show.code == 0);
+  CHECK(holds(show.out, query));
+  const TemporaryFolder folder;
+  const std::string out = (folder.path() / "layer.h5").string();
+  const Ran unpack = w4check({"layer", "unpack", symmetric, "--prefix", query, "-o", out});
+  INFO(unpack.err);
+  if (unpack.code == 2 && holds(unpack.err, "HDF5")) SKIP("this build has no HDF5");
+  CHECK(unpack.code == 0);
+  CHECK(unpack.out.ends_with("report: " + out + "\n"));
+  CHECK(read_file(out).starts_with("\x89HDF"));
+}
+
+}  // namespace w4

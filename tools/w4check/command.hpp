@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The subcommands as plain functions: what the command line said, in; an exit code, out.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace w4 {
+
+struct ListArgs {
+  std::string what;  // kernels, checks, layouts
+  std::vector<std::string> plugins;
+  std::string json;
+};
+
+struct RunArgs {
+  std::vector<std::string> plugins, kernels, checks, problems;
+  std::vector<std::string> layers;
+  bool smoke{};  // the built-in list besides what else is named
+  std::string list, prefix, batch, v1_zeros, seed, require, json, junit, jobs, timeout;
+  bool verbose{};
+};
+
+struct ReplayArgs {
+  std::string repro, json, junit, timeout;
+  bool verbose{};
+};
+
+struct LayerArgs {
+  std::string path, prefix, v1_zeros, out;
+};
+
+// Throw Error for usage and unusable input (exit 2) or the harness itself (exit 3).
+int list_command(const ListArgs&);
+int run_command(const RunArgs&);
+int replay_command(const ReplayArgs&);
+int layer_show_command(const LayerArgs&);
+int layer_unpack_command(const LayerArgs&);
+
+// What to do for this command line. Help and version print and return 0. Throws Error
+// `w4check run: arguments: cause`.
+std::function<int()> parse_command_line(int argc, char** argv);
+
+}  // namespace w4

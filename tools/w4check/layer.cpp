@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// `w4check layer`: what a checkpoint holds, and one of its layers as plain arrays.
+#include "harness/checkpoint/show.hpp"
+#include "harness/fixture/unpack.hpp"
+#include "harness/report/log.hpp"
+#include "tools/w4check/command.hpp"
+#include "tools/w4check/session.hpp"
+#include "tools/w4check/values.hpp"
+
+namespace w4 {
+
+int layer_show_command(const LayerArgs& args) {
+  const LayerReport report =
+      show_layers(open_checkpoint(args.path), args.prefix, read_v1_zeros(args.v1_zeros));
+  for (const std::string& line : report.warnings) log_warning(line);
+  print(report.text);
+  for (const std::string& line : report.errors) log_error(line);
+  return report.errors.empty() ? 0 : 2;
+}
+
+int layer_unpack_command(const LayerArgs& args) {
+  const Unpacked unpacked =
+      unpack_layer(args.path, args.prefix, read_v1_zeros(args.v1_zeros), args.out);
+  for (const std::string& line : unpacked.warnings) log_warning(line);
+  print("layer   " + unpacked.layer.prefix + "   " + unpacked.layer.format +
+        "\nreport: " + args.out + "\n");
+  return 0;
+}
+
+}  // namespace w4

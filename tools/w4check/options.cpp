@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line, and the only file that includes CLI11.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "harness/run/environment.hpp"
+#include "reference/error.hpp"
+#include "reference/problem.hpp"
+#include "tools/w4check/command.hpp"
+
+namespace w4 {
+
+namespace {
+
+struct CommandLine {
+  CLI::App app{"w4check certifies INT4 matrix-multiply kernels against a bit-exact reference.",
+               "w4check"};
+  ListArgs list;
+  RunArgs run;
+  ReplayArgs replay;
+  std::vector<std::string> repro;
+  LayerArgs layer;
+  std::function<int()> command;
+};
+
+// One value an occurrence, all occurrences kept: a bare vector option would swallow what follows
+// it.
+CLI::Option* many(CLI::App* app, const std::string& name, std::vector<std::string>& values,
+                  const std::string& help) {
+  return app->add_option(name, values, help)
+      ->allow_extra_args(false)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void add_list(CommandLine& line) {
+  CLI::App* app = line.app.add_subcommand("list", "what there is to choose from");
+  app->add_option("what", line.list.what, "kernels, checks or layouts")
+      ->option_text("kernels|checks|layouts");
+  many(app, "--plugin", line.list.plugins, "kernels of this library, instead of the default ones")
+      ->option_text("LIB");
+  app->add_option("--json", line.list.json, "write the list to this file, too")
+      ->option_text("FILE");
+  app->footer(
+      "Examples:\n  w4check list kernels\n  w4check list kernels --plugin ./libvendor.so\n"
+      "  w4check list checks --json checks.json");
+  app->callback([&line] {
+    if (line.list.what.empty())
+      fail_input("w4check list", "arguments", "one of kernels, checks, layouts is expected");
+    line.command = [args = line.list] { return list_command(args); };
+  });
+}
+
+void add_reports(CLI::App* app, std::string& json, std::string& junit, std::string& timeout,
+                 bool& verbose) {
+  app->add_option("--json", json, "write the run as JSON (w4check.run/1)")->option_text("FILE");
+  app->add_option("--junit", junit, "write the run as JUnit XML")->option_text("FILE");
+  app->add_option("--timeout", timeout, "limit of a call, plus an allowance by size (2)")
+      ->option_text("SECONDS");
+  app->add_flag("-v,--verbose", verbose, "list what was not judged, and show evidence");
+}
+
+void add_run(CommandLine& line) {
+  RunArgs& args = line.run;
+  CLI::App* app =
+      line.app.add_subcommand("run", "judge kernels; without problems: on the built-in smoke list");
+  many(app, "--plugin", args.plugins, "kernels of this library, instead of the default ones")
+      ->option_text("LIB");
+  many(app, "--kernel", args.kernels, "only these kernels; globs, comma separated")
+      ->option_text("GLOB");
+  many(app, "--check", args.checks, "only these checks; globs, comma separated")
+      ->option_text("GLOB");
+  many(app, "--problem", args.problems, "a problem line; may be repeated")
+      ->option_text("\"k=v ...\"");
+  app->add_option("--list", args.list, "a file of problem lines")->option_text("FILE");
+  app->add_option("--layer", args.layers,
+                  "a checkpoint: file, index.json or folder; may be repeated")
+      ->option_text("PATH");
+  app->add_flag("--smoke", args.smoke, "the built-in list besides --problem, --list and --layer");
+  app->add_option("--prefix", args.prefix, "only this layer of it (all)")->option_text("P");
+  app->add_option("--batch", args.batch, "rows of X, with --layer (1,8,32,128)")
+      ->option_text("M,...");
+  app->add_option("--v1-zeros", args.v1_zeros,
+                  "reader of GPTQ v1 zeros (D1); one, or one per --layer: D1,D3")
+      ->option_text("D1|D2|D3");
+  app->add_option("--require", args.require, "gpu: device kernels must run")->option_text("gpu");
+  app->add_option("--seed", args.seed, "seed of generated data (0x7)")->option_text("N|random");
+  app->add_option("--jobs", args.jobs, "units at a time (cores)")->option_text("J");
+  add_reports(app, args.json, args.junit, args.timeout, args.verbose);
+  app->footer(
+      "Examples:\n  w4check run\n  w4check run --kernel 'cpu.*' --check 'address.*,exact.*'\n"
+      "  w4check run --plugin ./libvendor.so --junit report.xml\n"
+      "  w4check run --kernel cpu.simd --problem \"m=4 n=64 k=128 g=32 zero=code\"\n"
+      "  w4check run --layer model/ --prefix model.layers.0.mlp.down_proj --batch 1,16\n"
+      "Exit: 0 all required cases passed, 1 red, 2 usage or nothing ran, 3 the harness failed.");
+  app->callback([&line] { line.command = [args = line.run] { return run_command(args); }; });
+}
+
+void add_replay(CommandLine& line) {
+  CLI::App* app =
+      line.app.add_subcommand("replay", "one case again, from the line that a failure printed");
+  app->add_option("repro", line.repro, "kernel=... check=... and a problem line")
+      ->option_text("\"REPRO\"");
+  add_reports(app, line.replay.json, line.replay.junit, line.replay.timeout, line.replay.verbose);
+  app->footer(
+      "Example:\n  w4check replay -v \"kernel=cpu.simd check=exact.dense24 m=4 n=64 k=128 g=32\"");
+  app->callback([&line] {
+    for (const std::string& word : line.repro)
+      line.replay.repro += (line.replay.repro.empty() ? "" : " ") + word;
+    if (line.replay.repro.empty())
+      fail_input("w4check replay", "arguments", "a repro line is expected");
+    line.command = [args = line.replay] { return replay_command(args); };
+  });
+}
+
+void add_layer_options(CLI::App* app, LayerArgs& args) {
+  app->add_option("path", args.path, "a safetensors file, index.json or folder")
+      ->option_text("PATH");
+  app->add_option("--prefix", args.prefix, "this layer")->option_text("P");
+  app->add_option("--v1-zeros", args.v1_zeros, "reader of GPTQ v1 zeros (D1)")
+      ->option_text("D1|D2|D3");
+}
+
+void need(const std::string& value, const std::string& command, const std::string& what) {
+  if (value.empty()) fail_input(command, "arguments", what + " is expected");
+}
+
+void add_layer(CommandLine& line) {
+  LayerArgs& args = line.layer;
+  CLI::App* app = line.app.add_subcommand("layer", "quantised layers of a checkpoint");
+  CLI::App* show =
+      app->add_subcommand("show", "which layers there are, in what format, and why we think so");
+  add_layer_options(show, args);
+  show->footer(
+      "Examples:\n  w4check layer show model/\n  w4check layer show model.safetensors --prefix "
+      "model.layers.0.mlp.up_proj");
+  show->callback([&line] {
+    need(line.layer.path, "w4check layer show", "a path");
+    line.command = [args = line.layer] { return layer_show_command(args); };
+  });
+  CLI::App* unpack = app->add_subcommand(
+      "unpack", "codes, scales, zeros and weights of one layer as plain HDF5 arrays");
+  add_layer_options(unpack, args);
+  unpack->add_option("-o,--out", args.out, "the file to write")->option_text("FILE.h5");
+  unpack->footer(
+      "Example:\n  w4check layer unpack model/ --prefix model.layers.0.mlp.up_proj -o up_proj.h5");
+  unpack->callback([&line] {
+    need(line.layer.path, "w4check layer unpack", "a path");
+    need(line.layer.out, "w4check layer unpack", "-o FILE.h5");
+    line.command = [args = line.layer] { return layer_unpack_command(args); };
+  });
+  app->footer("Subcommands have their own --help.");
+}
+
+std::vector<std::string_view> subcommand_names(const CLI::App& app) {
+  std::vector<std::string_view> names;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(sub->get_name());
+  return names;
+}
+
+struct Place {
+  const CLI::App* app;
+  std::string name;    // "w4check layer show"
+  std::string parent;  // "w4check layer"
+};
+
+// How far the words of the command line name subcommands. A word that names none is refused with
+// the nearest.
+Place find_place(const CLI::App& app, int argc, char** argv) {
+  Place place{&app, "w4check", ""};
+  for (int i = 1; i < argc; ++i) {
+    const std::vector<std::string_view> names = subcommand_names(*place.app);
+    const std::string_view word = argv[i];
+    if (names.empty() || word.starts_with('-')) break;
+    if (std::find(names.begin(), names.end(), word) == names.end()) {
+      fail_input(place.name, "arguments",
+                 "unknown subcommand \"" + std::string(word) + "\"; nearest is " +
+                     nearest_word(word, names));
+    }
+    place = {place.app->get_subcommand(std::string(word)), place.name + " " + std::string(word),
+             place.name};
+  }
+  return place;
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+[[noreturn]] void refuse_extras(const CommandLine& line, const Place& place) {
+  for (const std::string& extra : line.app.remaining(true)) {
+    if (!extra.starts_with('-')) continue;
+    const std::string option = extra.substr(0, extra.find('='));
+    const std::vector<std::string> known = option_names(*place.app);
+    fail_input(place.name, "arguments",
+               "unknown option " + option + "; nearest is " +
+                   nearest_word(option, {known.begin(), known.end()}));
+  }
+  const std::vector<std::string> extras = line.app.remaining(true);
+  fail_input(place.name, "arguments",
+             "unexpected \"" + (extras.empty() ? "" : extras.front()) + "\"");
+}
+
+std::function<int()> done() {
+  return [] { return 0; };
+}
+
+}  // namespace
+
+std::function<int()> parse_command_line(int argc, char** argv) {
+  CommandLine line;
+  line.app.set_version_flag(
+      "--version", "w4check " + std::string(version()) + " (" + std::string(commit()) + ")");
+  add_list(line);
+  add_run(line);
+  add_replay(line);
+  add_layer(line);
+  const Place place = find_place(line.app, argc, argv);
+  try {
+    line.app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(place.app->help(place.parent).c_str(), stdout);
+    return done();
+  } catch (const CLI::CallForVersion& called) {
+    std::printf("%s\n", called.what());
+    return done();
+  } catch (const CLI::ExtrasError&) {
+    refuse_extras(line, place);
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string text = error.what();
+    const bool missing = text.find("missing") != std::string::npos;
+    fail_input(place.name, "arguments",
+               missing ? text.substr(0, text.find(':')) + " needs a value" : text);
+  } catch (const CLI::ParseError& error) {
+    fail_input(place.name, "arguments", error.what());
+  }
+  if (line.command) return line.command;
+  std::string names;
+  for (const std::string_view name : subcommand_names(*place.app))
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  fail_input(place.name, "arguments", "a subcommand is expected: " + names);
+}
+
+}  // namespace w4

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads option values.
+#include "tools/w4check/values.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <random>
+
+#include "harness/run/environment.hpp"
+#include "harness/run/select.hpp"
+#include "reference/error.hpp"
+
+namespace w4 {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& option, const std::string& text,
+                         const std::string& expected) {
+  fail_input("w4check", option, "\"" + text + "\" is not " + expected);
+}
+
+template <typename T>
+bool read_number(std::string_view text, T& value, int base = 10) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+}  // namespace
+
+V1Zeros read_v1_zeros(const std::string& text) {
+  if (text.empty() || text == "D1" || text == "d1") return V1Zeros::d1;
+  if (text == "D2" || text == "d2") return V1Zeros::d2;
+  if (text == "D3" || text == "d3") return V1Zeros::d3;
+  refuse("--v1-zeros", text, "one of D1 D2 D3");
+}
+
+std::vector<std::int64_t> read_batches(const std::string& text) {
+  if (text.empty()) return {1, 8, 32, 128};
+  std::vector<std::int64_t> batches;
+  for (const std::string& part : split_list(text, ',')) {
+    std::int64_t m = 0;
+    if (!read_number(part, m) || m < 1 || m > 65536)
+      refuse("--batch", part, "a number of rows from 1 to 65536");
+    if (std::find(batches.begin(), batches.end(), m) == batches.end()) batches.push_back(m);
+  }
+  return batches;
+}
+
+WorkerLimits read_timeout(const std::string& text) {
+  WorkerLimits limits;
+  if (text.empty()) return limits;
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  if (!whole || !(seconds > 0) || seconds > 86400)
+    refuse("--timeout", text, "a number of seconds above 0, at most 86400");
+  limits.seconds = seconds;
+  return limits;
+}
+
+int read_jobs(const std::string& text) {
+  if (text.empty()) return this_environment().cores;
+  int jobs = 0;
+  if (!read_number(text, jobs) || jobs < 1 || jobs > 1024)
+    refuse("--jobs", text, "a number from 1 to 1024");
+  return jobs;
+}
+
+std::uint64_t read_seed(const std::string& text) {
+  if (text.empty()) return 7;
+  if (text == "random") {
+    // The only place where chance enters: the seed is printed, and every repro carries it.
+    std::random_device source;
+    return static_cast<std::uint64_t>(source()) << 32 | source();
+  }
+  std::uint64_t seed = 0;
+  const bool hex = text.starts_with("0x") || text.starts_with("0X");
+  if (!read_number(std::string_view(text).substr(hex ? 2 : 0), seed, hex ? 16 : 10)) {
+    refuse("--seed", text, "a number of 64 bits (decimal or 0x...) or random");
+  }
+  return seed;
+}
+
+}  // namespace w4
