@@ -32,7 +32,7 @@ struct Check {
   std::string_view id;
   Scope scope;
   std::string_view sees, blind_to;
-  Verdict (*run)(Subject&, const CaseContext&);
+  Verdict (*run)(KernelPort&, const CaseContext&);
 };
 
 std::span<const Check> checks();

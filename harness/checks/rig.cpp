@@ -47,7 +47,7 @@ void expect_answer(const Reply& reply, const char* call) {
 
 }  // namespace
 
-Rig::Rig(Subject& subject, const CaseContext& context) : subject_(subject), context_(context) {
+Rig::Rig(KernelPort& subject, const CaseContext& context) : subject_(subject), context_(context) {
   auto layout = find_layout(context.problem.layout);
   require(layout.has_value(), "a problem's layout is in the table");
   layout_ = std::move(*layout);

@@ -24,11 +24,11 @@ struct Answer {
 
 class Rig {
  public:
-  Rig(Subject&, const CaseContext&);
+  Rig(KernelPort&, const CaseContext&);
   const CaseContext& context() const { return context_; }
   const Problem& problem() const { return context_.problem; }
   const Layout& layout() const { return layout_; }
-  Subject& subject() { return subject_; }
+  KernelPort& subject() { return subject_; }
 
   // Packs the matrix into the problem's layout and binds it.
   Reply bind(const QuantizedMatrix&, const CallOptions& = {});
@@ -44,7 +44,7 @@ class Rig {
   const std::string& declared() const { return declared_; }
 
  private:
-  Subject& subject_;
+  KernelPort& subject_;
   const CaseContext& context_;
   Layout layout_;
   const std::string& path_for(const Problem&);
@@ -56,11 +56,11 @@ class Rig {
 // Calls the check; a CaseOver becomes its verdict; a pass by another path than declared becomes
 // `fallback`.
 template <Verdict (*body)(Rig&)>
-Verdict guarded(Subject& subject, const CaseContext& context);
+Verdict guarded(KernelPort& subject, const CaseContext& context);
 Verdict finish(Rig&, Verdict (*body)(Rig&));
 
 template <Verdict (*body)(Rig&)>
-Verdict guarded(Subject& subject, const CaseContext& context) {
+Verdict guarded(KernelPort& subject, const CaseContext& context) {
   Rig rig(subject, context);
   return finish(rig, body);
 }

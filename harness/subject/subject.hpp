@@ -129,36 +129,60 @@ PluginInfo inspect_plugin(const std::string& path, const WorkerLimits& = {});
 // before any worker is started.
 void set_worker_path(std::string);
 
+// What a check needs of a kernel: plan, bind, run. `Subject` is a kernel in a worker;
+// harness/bundle puts a recorder and a player of recorded outputs in its place. Not a single call
+// throws for what a kernel does.
+class KernelPort {
+ public:
+  virtual ~KernelPort() = default;
+  virtual const std::string& kernel() const = 0;
+  virtual const PluginInfo& plugin() const = 0;
+
+  // Asks plan(). `reply` (may be null) gets end, how, status, state.
+  virtual Plan plan(const AbiProblem&, Reply* reply) = 0;
+  Plan plan(const AbiProblem& p) { return plan(p, nullptr); }
+  Plan plan(const Problem& p, Reply* reply = nullptr) { return plan(to_abi(p), reply); }
+
+  // Hands the kernel its weights, which stay until the next bind.
+  virtual Reply bind(const AbiProblem&, const WeightBytes&, const CallOptions& = {}) = 0;
+
+  // Calls run() once with what was bound. `problem` may differ from the bound one in m, strides and
+  // alignments.
+  virtual Reply run(const AbiProblem&, const CallBytes&, const CallOptions& = {}) = 0;
+
+  virtual FloatState clean_state() const = 0;  // the state that each call starts from
+  virtual int calls() const = 0;               // run() calls so far
+  virtual int deaths() const = 0;              // crashes and time-outs so far
+};
+
 // A kernel, bound to a worker of its own that starts when first needed.
-class Subject {
+class Subject final : public KernelPort {
  public:
   Subject(PluginInfo plugin, std::string kernel, WorkerLimits);
-  ~Subject();  // ends the worker and whatever it left running
+  ~Subject() override;  // ends the worker and whatever it left running
   Subject(const Subject&) = delete;
   Subject& operator=(const Subject&) = delete;
 
-  const std::string& kernel() const;
-  const PluginInfo& plugin() const;
+  const std::string& kernel() const override;
+  const PluginInfo& plugin() const override;
 
-  // Asks plan(). `reply` (may be null) gets end, how, status, state.
-  Plan plan(const AbiProblem&, Reply* reply = nullptr);
-  Plan plan(const Problem& p, Reply* reply = nullptr) { return plan(to_abi(p), reply); }
+  using KernelPort::plan;
+  Plan plan(const AbiProblem&, Reply* reply) override;
 
   // Places the weights in shared memory (packs them through pack() where the plan has packed_bytes)
   // until the next bind. The reply's status is pack's, or plan's where that declines: the weights
   // are then placed as they are, for run() has to decline too. Same sizes, same addresses: what a
   // kernel caches by address is found out. A plan that asks for more than 4 GiB or the memory limit
   // is answered with W4_INTERNAL and a `how`.
-  Reply bind(const AbiProblem&, const WeightBytes&, const CallOptions& = {});
+  Reply bind(const AbiProblem&, const WeightBytes&, const CallOptions& = {}) override;
 
-  // Calls run() once with what was bound. `problem` may differ from the bound one in m, strides and
-  // alignments. Where plan() declines it, y has the size of the bound problem's. After a bind that
+  // Where plan() declines the problem, y has the size of the bound problem's. After a bind that
   // failed the reply is the bind's.
-  Reply run(const AbiProblem&, const CallBytes&, const CallOptions& = {});
+  Reply run(const AbiProblem&, const CallBytes&, const CallOptions& = {}) override;
 
-  FloatState clean_state() const;  // the state that each call starts from
-  int calls() const;               // run() calls so far
-  int deaths() const;              // crashes and time-outs so far
+  FloatState clean_state() const override;
+  int calls() const override;
+  int deaths() const override;
 
  private:
   struct Impl;
