@@ -2,8 +2,10 @@
 // The table of checks: a check is an ordinary function that may call the kernel many times.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "harness/subject/subject.hpp"
@@ -22,6 +24,9 @@ struct CaseContext {
   const Problem& problem;
   std::shared_ptr<const LayerData> layer;  // null for data=gen
   Plan plan;                               // plan(problem), asked by the engine; ok()
+  std::string expected_path{};  // what fixtures/paths says of this kernel and problem; or empty
+  // Another kernel of the same plugin, in a worker of its own; null if there is none of that name.
+  std::function<std::unique_ptr<KernelPort>(const std::string& kernel)> peer{};
 };
 
 // When a check runs: on every problem, once per geometry (all but m, seed and data) and path, or

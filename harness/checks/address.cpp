@@ -64,10 +64,10 @@ OneHot one_hot(Rig& rig, const QuantizedMatrix& matrix, const std::vector<std::i
     const auto count = std::min(rows.size() - at, static_cast<std::size_t>(batch));
     for (std::size_t m = 0; m < count; ++m)
       x.words[m * static_cast<std::size_t>(p.k) + static_cast<std::size_t>(rows[at + m])] =
-          x_word(p, 1);
+          x_word(p, x_unit(p));
     const auto answer = rig.run(x, {Place::middle, poison, false});
     for (std::size_t i = 0; i < count * static_cast<std::size_t>(p.n); ++i) {
-      out.y.push_back(to_double(p.y, answer.words[i]));
+      out.y.push_back(to_double(p.y, answer.words[i]) / x_unit(p));
       out.unwritten.push_back(answer.words[i] == poison_word);
     }
   }
@@ -283,7 +283,7 @@ Verdict address_x(Rig& rig) {
         const auto index = m * p.k + at[static_cast<std::size_t>(m)];
         const auto value = d < 0 ? 1 : 1 + (index / place) % base;
         x.words[static_cast<std::size_t>(m * p.k + at[static_cast<std::size_t>(m)])] =
-            x_word(p, static_cast<double>(value));
+            x_word(p, static_cast<double>(value) * x_unit(p));
       }
       const auto answer = rig.run(x, {Place::middle, poison, false});
       for (std::size_t i = 0; i < answer.words.size(); ++i) {

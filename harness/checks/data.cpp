@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "harness/checks/rig.hpp"
+
 namespace w4 {
 namespace {
 
@@ -220,8 +222,49 @@ QuantizedMatrix generic_matrix(const CaseContext& c, std::uint64_t round) {
   return matrix;
 }
 
+QuantizedMatrix ordinary_matrix(const CaseContext& c) {
+  const auto& p = c.problem;
+  auto matrix = exact_matrix(c, {});
+  for (std::size_t i = 0; i < matrix.scales.size(); ++i) {
+    const double unit = to_double(p.scale, matrix.scales[i]);
+    const auto bits = draw(p.seed, "ordinary scale", i);
+    const double mantissa = 1.0 + static_cast<double>(bits & 0x7fffff) / 8388608.0;
+    matrix.scales[i] =
+        from_double(p.scale, std::ldexp(mantissa, -8 + static_cast<int>(bits >> 32 & 3)));
+    if (p.zero < Zero::add) continue;
+    const double z = to_double(p.zero_type, matrix.zeros[i]) / unit;
+    matrix.zeros[i] = zero_word(matrix, z * to_double(p.scale, matrix.scales[i]));
+  }
+  poison_unused_scales(matrix);
+  return matrix;
+}
+
+Activations ordinary_rows(const Problem& p, std::int64_t m) {
+  auto x = zero_rows(p, m);
+  const int most = p.x == Type::s4 ? 7 : 127;
+  for (std::size_t i = 0; i < x.words.size(); ++i) {
+    const auto bits = draw(p.seed, "ordinary x", i);
+    double value = static_cast<double>(1 + (bits >> 8) % static_cast<std::uint64_t>(most));
+    if (is_float(p.x))
+      value = std::ldexp(1.0 + static_cast<double>(bits >> 8 & 0x7fffff) / 8388608.0,
+                         static_cast<int>(bits >> 40 & 3) - 2);
+    x.words[i] = x_word(p, bits & 1 ? value : -value);
+  }
+  vary_x_scale(x, -6, 2);
+  return x;
+}
+
+bool quantises_x(const Problem& p) {
+  return bits_of(p.x) > bits_of(p.mul);
+}
+
 bool has_x_scale(const Problem& p) {
-  return !is_w4a16(p);
+  return !is_w4a16(p) && !quantises_x(p);
+}
+
+double x_unit(const Problem& p) {
+  if (!quantises_x(p)) return 1;
+  return p.mul == Type::s4 ? 7 : 127;
 }
 
 Activations zero_rows(const Problem& p, std::int64_t m) {

@@ -45,9 +45,22 @@ QuantizedMatrix exact_matrix(const CaseContext&, const ExactRecipe&);
 // subnormals, both signs. `round` draws another set.
 QuantizedMatrix generic_matrix(const CaseContext&, std::uint64_t round = 0);
 
+// Weights as real layers have them: random codes, positive scales 2^-8 .. 2^-5 of full mantissa,
+// zeros of the form's range.
+QuantizedMatrix ordinary_matrix(const CaseContext&);
+// Full-significand activations of independent random sign, |x| in 1/4 .. 4 (integers: their whole
+// range); x_scale varies.
+Activations ordinary_rows(const Problem&, std::int64_t m);
+
 // Rows of zeros of the problem's x type; x_scale 1 where the type has scales.
 Activations zero_rows(const Problem&, std::int64_t m);
 bool has_x_scale(const Problem&);
+// x is stored wider than it is multiplied: the kernel quantises it, per row and x_group, by
+// absolute maximum.
+bool quantises_x(const Problem&);
+// The activation that stands for 1: where x is quantised the absolute maximum of each block must be
+// exactly 127 (s4: 7) for the scale to be 1, so all probes use that.
+double x_unit(const Problem&);
 // Sets every x_scale to a power of two, 2^lowest .. 2^(lowest+spread), that differs between
 // neighbouring rows and groups.
 void vary_x_scale(Activations&, int lowest, int spread);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <thread>
 
 #include "harness/checks/compare.hpp"
 #include "harness/checks/data.hpp"
@@ -59,15 +60,6 @@ Activations cancelling_rows(const Problem& p, std::int64_t m) {
     }
   vary_x_scale(x, -2, 2);
   return x;
-}
-
-// The problem with y=f32 if the kernel takes it by some path, else as it is.
-Problem with_wide_output(Rig& rig) {
-  Problem wide = rig.problem();
-  wide.y = Type::f32;
-  // The alignment must hold for the wider element.
-  wide.align = std::max<std::int64_t>(wide.align, 4);
-  return rig.subject().plan(wide).ok() ? wide : rig.problem();
 }
 
 Verdict not_claimed(const char* claim) {
@@ -384,6 +376,28 @@ Verdict effect_state(Rig& rig) {
   return passed(
       "no state is left behind: float control, processes, output, buffers with new contents",
       Evidence::Object{{"kind", "state"}});
+}
+
+Verdict effect_threads(Rig& rig) {
+  const auto& p = rig.problem();
+  const auto cpus = std::thread::hardware_concurrency();
+  if (cpus < 2) return with(Outcome::unsupported, "there is one CPU only");
+  const auto operands = exact_operands(rig, some_rows(rig));
+  rig.bind(operands.matrix);
+  const auto all = rig.run(operands.x);
+  CallOptions narrow;
+  narrow.one_cpu = true;
+  const auto one = rig.run(operands.x, narrow);
+  if (const auto d = differences(all.words, one.words); d.count > 0) {
+    auto verdict =
+        bits_changed(p, "the result changes when the process is narrowed to one CPU after plan()",
+                     all.words, one.words, d);
+    if (one.words[d.index] == (bits_of(p.y) == 32 ? 0xffffffffu : 0xffffu))
+      verdict.why = "the poison put into y before the call is still there";
+    return verdict;
+  }
+  return passed("one CPU gives the words of all",
+                Evidence::Object{{"kind", "threads"}, {"cpus", static_cast<std::int64_t>(cpus)}});
 }
 
 }  // namespace w4

@@ -70,8 +70,10 @@ std::vector<Activations> sparse_rows(Rig& rig, const Problem& p, std::int64_t co
     for (std::int64_t m = 0; m < batch; ++m)
       for (std::int64_t k = 0; k < p.k; ++k)
         if (active((at + m) % count, k))
-          x.words[static_cast<std::size_t>(m * p.k + k)] = x_word(
-              p, draw(p.seed, "sign", static_cast<std::uint64_t>((at + m) * p.k + k)) & 1 ? 1 : -1);
+          x.words[static_cast<std::size_t>(m * p.k + k)] =
+              x_word(p, draw(p.seed, "sign", static_cast<std::uint64_t>((at + m) * p.k + k)) & 1
+                            ? x_unit(p)
+                            : -x_unit(p));
     sets.push_back(std::move(x));
   }
   return sets;
@@ -193,7 +195,9 @@ std::string judge_special(const Problem& p, const Special& special, double w, do
     return nan ? "" : "NaN in x becomes " + std::string(inf ? "an infinity" : "a number");
   if (special.value == 0)
     return same_word(p.y, got, from_double(p.y, bias)) ? "" : "x = -0 does not give 0";
-  if (w == 0) return nan ? "" : "Inf times a weight of 0 does not give NaN";
+  if (w == 0 && !quantises_x(p)) return nan ? "" : "Inf times a weight of 0 does not give NaN";
+  // Nor has a kernel that quantises x by its absolute maximum a finite scale.
+  if (nan && quantises_x(p)) return nan_for_inf = true, "";
   // A kernel that sums the zero term apart has Inf - Inf here; IEEE arithmetic makes that NaN.
   if (nan) return nan_for_inf = true, "";
   if (!inf) return "an infinity in x becomes a finite number";

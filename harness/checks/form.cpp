@@ -332,6 +332,16 @@ std::uint32_t predict(const Problem& p, const Form& f, const Observation& o) {
   return output(f, operands(p, o), f.at, p.y);
 }
 
+WeightTerms weight_under(const Problem& p, const Form& f, const Observation& o) {
+  const auto [a, b] = weight(f, operands(p, o), f.at);
+  const auto narrow = [](Wide w) { return Dyadic{static_cast<std::int64_t>(w.mant), w.exp}; };
+  return {{narrow(a), narrow(b)}};
+}
+
+bool splits_zero(const Form& f) {
+  return f.output >= OutputStep::split;
+}
+
 Identified identify(const Problem& p, std::span<const Observation> seen) {
   Identified result;
   result.forms = healthy_forms(p);

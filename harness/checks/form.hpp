@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reference/multiply.hpp"
 #include "reference/problem.hpp"
 #include "reference/quantized.hpp"
 
@@ -54,6 +55,11 @@ std::vector<Form> healthy_forms(const Problem&);
 
 // The word that the form gives.
 std::uint32_t predict(const Problem&, const Form&, const Observation&);
+
+// The weight that the form multiplies x by: one or two dyadic terms (w = a + b).
+WeightTerms weight_under(const Problem&, const Form&, const Observation&);
+// The form sums x*q and x*z (or their products with s) apart.
+bool splits_zero(const Form&);
 
 struct Identified {
   std::vector<Form> forms;       // those that give every observed word; empty if none does

@@ -39,6 +39,7 @@ Verdict no_form(const Rig& rig, const Identified& found, const std::vector<Obser
 }  // namespace
 
 double full_significand(const Problem& p) {
+  if (quantises_x(p)) return x_unit(p);
   if (p.x == Type::s8) return 113;
   if (p.x == Type::s4) return 7;
   return to_double(p.x, from_double(p.x, 4.0 / 3.0));
@@ -49,7 +50,7 @@ void observe_one_hot(Rig& rig, const QuantizedMatrix& matrix, const std::vector<
   const auto& p = rig.problem();
   const auto batch = static_cast<std::size_t>(
       rows_per_call(rig, std::min<std::int64_t>(128, static_cast<std::int64_t>(rows.size()))));
-  const auto word = x_word(p, x_value);
+  const auto word = x_word(p, quantises_x(p) ? x_unit(p) : x_value);
   for (std::size_t at = 0; at < rows.size(); at += batch) {
     auto x = zero_rows(p, static_cast<std::int64_t>(batch));
     const auto count = std::min(rows.size() - at, batch);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace w4 {
 namespace {
@@ -17,7 +18,8 @@ DenseRecipe recipe_for(const Problem& p, int magnitude, int difference_bits, int
   const auto room = [&](int a) {
     return 24 - bits_for(p.k) - bits_for(a) - difference_bits - fraction - x_spread;
   };
-  while (magnitude > 1 && room(magnitude) < 2) magnitude /= 2;
+  if (quantises_x(p)) magnitude = static_cast<int>(x_unit(p));
+  while (!quantises_x(p) && magnitude > 1 && room(magnitude) < 2) magnitude /= 2;
   DenseRecipe recipe;
   recipe.magnitude = magnitude;
   recipe.x_scale_spread = x_spread;
@@ -43,14 +45,17 @@ DenseRecipe extreme_recipe(const Problem& p, int magnitude, int difference) {
 
 Activations dense_rows(const Problem& p, std::int64_t m, const DenseRecipe& recipe) {
   auto x = zero_rows(p, m);
+  const auto most = static_cast<std::uint64_t>(recipe.magnitude);
   for (std::size_t i = 0; i < x.words.size(); ++i) {
     const auto bits = draw(p.seed, recipe.magnitude == 1 ? "x" : "wide x", i);
     const auto pick = bits >> 8;
-    const double value =
-        recipe.magnitude == 1 ? 1
-        : is_float(p.x)
-            ? static_cast<double>(1 + 2 * (pick & 1))
-            : static_cast<double>(1 + pick % static_cast<std::uint64_t>(recipe.magnitude));
+    double value = 1;
+    if (recipe.magnitude > 1)
+      value = static_cast<double>(is_float(p.x) && !quantises_x(p) ? 1 + 2 * (pick & 1)
+                                                                   : 1 + pick % most);
+    // The absolute maximum of every block that is quantised.
+    const auto k = static_cast<std::int64_t>(i) % p.k;
+    if (quantises_x(p) && k % p.x_group == 0) value = x_unit(p);
     x.words[i] = x_word(p, bits & 1 ? value : -value);
   }
   vary_x_scale(x, recipe.x_scale_lowest, recipe.x_scale_spread);
@@ -60,6 +65,7 @@ Activations dense_rows(const Problem& p, std::int64_t m, const DenseRecipe& reci
 Activations constant_rows(const Problem& p, std::int64_t m, double value,
                           const DenseRecipe& recipe) {
   auto x = zero_rows(p, m);
+  if (quantises_x(p)) value = std::copysign(x_unit(p), value);
   std::fill(x.words.begin(), x.words.end(), x_word(p, value));
   vary_x_scale(x, recipe.x_scale_lowest, recipe.x_scale_spread);
   return x;

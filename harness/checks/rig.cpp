@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "harness/checks/data.hpp"
 #include "reference/error.hpp"
 
 namespace w4 {
@@ -151,6 +152,28 @@ std::string claim_field(const Plan& plan, std::string_view field) {
       return std::string(word.substr(equals + 1));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
+  return {};
+}
+
+Problem with_wide_output(Rig& rig) {
+  Problem wide = rig.problem();
+  wide.y = Type::f32;
+  wide.align = std::max<std::int64_t>(wide.align, 4);  // at least one element
+  const auto plan = rig.subject().plan(wide);
+  return plan.ok() && plan.path == rig.context().plan.path ? wide : rig.problem();
+}
+
+std::string no_exact_x(const CaseContext& c) {
+  const auto& p = c.problem;
+  if (!quantises_x(p)) return {};
+  if (p.mul != Type::s8 && p.mul != Type::s4)
+    return "x is quantised to " + std::string(to_string(p.mul)) +
+           ": there are no exact data for that";
+  const auto rule = claim_field(c.plan, "x_as");
+  const std::string own = p.mul == Type::s4 ? "s4/amax/7" : "s8/amax/127";
+  if (!rule.empty() && rule != own)
+    return "the contract declares x_as=" + rule + ": the exact data are made for " + own;
+  if (p.y == Type::bf16) return "x is quantised and y=bf16 cannot hold 127 times a code";
   return {};
 }
 

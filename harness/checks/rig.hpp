@@ -58,12 +58,28 @@ class Rig {
 template <Verdict (*body)(Rig&)>
 Verdict guarded(KernelPort& subject, const CaseContext& context);
 Verdict finish(Rig&, Verdict (*body)(Rig&));
+// The same for checks whose data must enter exactly: `unsupported` where x is quantised by a rule
+// they are not made for.
+template <Verdict (*body)(Rig&)>
+Verdict guarded_exact(KernelPort& subject, const CaseContext& context);
+// "" where probes can rely on amax/127; else why the exact data do not apply.
+std::string no_exact_x(const CaseContext&);
 
 template <Verdict (*body)(Rig&)>
 Verdict guarded(KernelPort& subject, const CaseContext& context) {
   Rig rig(subject, context);
   return finish(rig, body);
 }
+
+template <Verdict (*body)(Rig&)>
+Verdict guarded_exact(KernelPort& subject, const CaseContext& context) {
+  if (const auto why = no_exact_x(context); !why.empty()) return with(Outcome::unsupported, why);
+  return guarded<body>(subject, context);
+}
+
+// The problem with y=f32, where an order of summation shows, if the kernel takes that by the same
+// path; else as it is.
+Problem with_wide_output(Rig&);
 
 // m that a probe of many rows may use without leaving the declared path: as many as plan() takes by
 // the same path, at most `want`, else the problem's own m.

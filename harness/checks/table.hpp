@@ -12,6 +12,7 @@ Verdict address_zero(Rig&);
 Verdict address_x(Rig&);
 
 Verdict value_table(Rig&);
+Verdict value_activation(Rig&);
 
 Verdict exact_zero(Rig&);
 Verdict exact_onehot(Rig&);
@@ -20,6 +21,10 @@ Verdict exact_stride11(Rig&);
 Verdict exact_block11(Rig&);
 Verdict exact_samesign(Rig&);
 Verdict exact_special(Rig&);
+
+Verdict bound_d(Rig&);
+Verdict bound_r(Rig&);
+Verdict contract_bits(Rig&);
 
 Verdict effect_written(Rig&);
 Verdict effect_guard(Rig&);
@@ -30,6 +35,10 @@ Verdict effect_rowlocal(Rig&);
 Verdict effect_m0(Rig&);
 Verdict effect_stride(Rig&);
 Verdict effect_state(Rig&);
+Verdict effect_threads(Rig&);
+
+Verdict dispatch_path(Rig&);
+Verdict dispatch_bits(Rig&);
 
 Verdict reject_reason(Rig&);
 Verdict reject_nowrite(Rig&);

@@ -272,6 +272,7 @@ void Subject::Impl::run(const AbiProblem& problem, const CallBytes& bytes,
   request.x_sum = operands.range("x_sum");
   request.y = operands.range("y");
   request.workspace = operands.range("workspace");
+  request.one_cpu = options.one_cpu;
   std::vector<const Segment*> segments = bound_segments();
   append_segments(segments, operands);
   if (!session.call(request, segments, end, reply)) return;

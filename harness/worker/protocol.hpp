@@ -66,6 +66,7 @@ struct Request {
   Range codes, scale, zero, scale2, zero2, g_idx, bias;
   Range packed;  // pack
   Range x, x_scale, x_sum, y, workspace;
+  std::uint32_t one_cpu{};  // run: narrow the process to one CPU for this call
   std::uint32_t guards_used{};
   Range guards[32]{};  // no access while the call runs
 };

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "harness/worker/arena.hpp"
+#include "harness/worker/cpus.hpp"
 #include "harness/worker/fault.hpp"
 #include "harness/worker/float_state.hpp"
 #include "harness/worker/processes.hpp"
@@ -166,6 +167,7 @@ void Server::answer(const wire::Request& request) {
   fill(with, request);
   const Operands before = with;
   watch_faults(answer_.phase, arena_.base());
+  const OneCpu narrowed(request.one_cpu != 0);
   reset_float_state();
   const double start = now();
   try {

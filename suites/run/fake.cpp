@@ -19,7 +19,7 @@ T look_up(const std::map<std::string, T>& table, const std::string& key, T other
   return at == table.end() ? otherwise : at->second;
 }
 
-Verdict fake_run(const char* id, Subject& subject, const CaseContext& context) {
+Verdict fake_run(const char* id, KernelPort& subject, const CaseContext& context) {
   const std::string key = subject.kernel() + "/" + id + "/" + std::to_string(context.problem.m);
   const std::lock_guard lock(mutex);
   done.push_back(key);
@@ -30,13 +30,13 @@ Verdict fake_run(const char* id, Subject& subject, const CaseContext& context) {
 
 constexpr Check table[] = {
     {"alpha.one", Scope::problem, "", "",
-     [](Subject& s, const CaseContext& c) { return fake_run("alpha.one", s, c); }},
+     [](KernelPort& s, const CaseContext& c) { return fake_run("alpha.one", s, c); }},
     {"alpha.two", Scope::geometry, "", "",
-     [](Subject& s, const CaseContext& c) { return fake_run("alpha.two", s, c); }},
+     [](KernelPort& s, const CaseContext& c) { return fake_run("alpha.two", s, c); }},
     {"beta.once", Scope::kernel, "", "",
-     [](Subject& s, const CaseContext& c) { return fake_run("beta.once", s, c); }},
+     [](KernelPort& s, const CaseContext& c) { return fake_run("beta.once", s, c); }},
     {"reject.reason", Scope::kernel, "", "",
-     [](Subject& s, const CaseContext& c) { return fake_run("reject.reason", s, c); }}};
+     [](KernelPort& s, const CaseContext& c) { return fake_run("reject.reason", s, c); }}};
 
 }  // namespace
 
@@ -82,7 +82,7 @@ Bench fake_bench() {
   return {[](const SuiteKernel& kernel, const WorkerLimits& limits) {
             return std::make_unique<Subject>(*kernel.plugin.info, kernel.name, limits);
           },
-          [](Subject& subject, const Problem& problem, Reply& reply) {
+          [](KernelPort& subject, const Problem& problem, Reply& reply) {
             const std::string key = subject.kernel() + "/" + std::to_string(problem.m);
             const std::lock_guard lock(mutex);
             reply.end = look_up(script.plan_ends, key, End::answered);
