@@ -137,7 +137,11 @@ class Execution {
     try {
       if (subject == nullptr) subject = bench_.open(suite_.kernels[unit.kernel], suite_.limits);
       calls_before = subject->calls();
-      verdict = check.run(*subject, CaseContext{problem.problem, problem.layer, plan});
+      const auto& kernel = suite_.kernels[unit.kernel];
+      verdict = check.run(
+          *subject, CaseContext{problem.problem, problem.layer, plan,
+                                expected_path(suite_.paths, kernel.name, problem.problem),
+                                [&](const std::string& name) { return peer_of(kernel, name); }});
       if (verdict.reason.empty()) verdict.reason = to_string(verdict.outcome);
     } catch (const std::exception& error) {
       verdict = with(Outcome::harness_error, error.what());
@@ -150,6 +154,17 @@ class Execution {
     c.seconds = seconds_since(start);
     if (verdict.outcome == Outcome::unsupported) c.required = false;
     c.verdict = std::move(verdict);
+  }
+
+  // Another kernel of the same plugin, for checks that compare two.
+  std::unique_ptr<KernelPort> peer_of(const SuiteKernel& kernel, const std::string& name) const {
+    const auto& kernels = kernel.plugin.info->kernels;
+    const bool known = std::any_of(kernels.begin(), kernels.end(),
+                                   [&](const PluginInfo::Kernel& k) { return k.name == name; });
+    if (!known || name == kernel.name) return nullptr;
+    SuiteKernel other = kernel;
+    other.name = name;
+    return bench_.open(other, suite_.limits);
   }
 
   void report_progress(const Unit& unit) {

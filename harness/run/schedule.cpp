@@ -76,6 +76,14 @@ class KernelSchedule {
     const bool declined =
         answer.asked && answer.reply.answered() && !answer.plan.reason.empty() &&
         (answer.plan.status == W4_UNSUPPORTED || answer.plan.status == W4_BAD_ARGUMENT);
+    const auto expected = expected_path(suite_.paths, kernel_.name, suite_.problems[p].problem);
+    if (declined && !expected.empty()) {
+      add_decided(p, first != suite_.checks.end() ? *first : suite_.checks.front(),
+                  with(Outcome::fallback, "plan() declines where path '" + expected +
+                                              "' is expected: " + answer.plan.reason),
+                  true);
+      return;
+    }
     if (declined) {
       if (first != suite_.checks.end())
         add_decided(p, *first, with(Outcome::unsupported, answer.plan.reason), literal);
@@ -107,7 +115,8 @@ class KernelSchedule {
     c.check = check->id;
     c.verdict = with(Outcome::not_run, "");
     c.repro = make_repro(kernel_.name, c.check, kernel_.plugin.label,
-                         to_string(suite_.problems[p].problem));
+                         to_string(suite_.problems[p].problem),
+                         expected_path(suite_.paths, kernel_.name, suite_.problems[p].problem));
     const PlanAnswer& answer = answers_[p];
     c.verdict.path_declared = answer.plan.path;
     c.verdict.path_reason = answer.plan.reason;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/check.hpp"
+#include "harness/run/paths.hpp"
 #include "harness/run/plugins.hpp"
 #include "harness/run/problems.hpp"
 #include "harness/run/result.hpp"
@@ -30,6 +31,7 @@ struct Suite {
   std::vector<const Check*> checks;  // table order
   bool by_layer{};
   bool require_gpu{};
+  PathExpectations paths;  // of dispatch; empty: none
   std::uint64_t seed{7};
   int jobs{1};
   WorkerLimits limits;

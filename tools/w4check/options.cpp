@@ -89,6 +89,10 @@ void add_run(CommandLine& line) {
   app->add_option("--v1-zeros", args.v1_zeros,
                   "reader of GPTQ v1 zeros (D1); one, or one per --layer: D1,D3")
       ->option_text("D1|D2|D3");
+  app->add_option("--paths", args.paths, "expected paths: a kernel that takes another is red")
+      ->option_text("FILE");
+  app->add_option("--record-paths", args.record_paths, "write the paths that plan() declares")
+      ->option_text("FILE");
   app->add_option("--require", args.require, "gpu: device kernels must run")->option_text("gpu");
   app->add_option("--seed", args.seed, "seed of generated data (0x7)")->option_text("N|random");
   app->add_option("--jobs", args.jobs, "units at a time (cores)")->option_text("J");

@@ -50,6 +50,8 @@ int replay_command(const ReplayArgs& args) {
 
   LayerStore store = layer_store();
   suite.problems = {resolve({"repro", repro.problem, true}, suite.seed, store)};
+  if (!repro.path.empty())
+    expect_path(suite.paths, repro.kernel, suite.problems.front().problem, repro.path);
   suite.seed = suite.problems.front().problem.seed;
   print(header_text(suite.seed, host));
   const RunResult run = run_watched(suite);

@@ -94,7 +94,10 @@ int run_command(const RunArgs& args) {
   suite.require_gpu = args.require == "gpu";
   suite.by_layer = !args.layers.empty();
   if (args.seed != "random") read_seed(args.seed);
+  if (!args.paths.empty()) suite.paths = read_paths(args.paths);
   ReportFiles files = open_reports(args.json, args.junit);
+  std::unique_ptr<OutputFile> paths;
+  if (!args.record_paths.empty()) paths = std::make_unique<OutputFile>(args.record_paths);
   const Environment host = this_environment();
   suite.kernels =
       choose_kernels(load_plugins(args.plugins, suite.limits), args.kernels, command, host);
@@ -110,6 +113,7 @@ int run_command(const RunArgs& args) {
   print(header_text(suite.seed, host));
   const RunResult run = run_watched(suite);
   write_reports(files, run, host);
+  if (paths) paths->commit(paths_text(run));
   print(run_text(run, {colour_wanted(), args.verbose, files.paths()}));
   const int code = exit_code(run);
   if (code == 2 && !run.interrupted)
