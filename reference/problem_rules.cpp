@@ -105,10 +105,11 @@ std::string layout_fault(const Problem& p) {
       return "zero=" + std::string(to_string(p.zero)) +
              " needs a float, not ztype=" + word(p.zero_type);
   }
-  // A multiple of everything stands in for what the layer will say.
-  const std::int64_t k = p.k > 0 ? p.k : 8, n = p.n > 0 ? p.n : 8;
-  return layout.refuses(
-      {k, n, std::max<std::int64_t>(p.groups, 1), p.zero, p.scale, known ? p.zero_type : p.scale});
+  // Multiples of everything stand in for what the layer will say.
+  const std::int64_t k = p.k > 0 ? p.k : 128, n = p.n > 0 ? p.n : 128;
+  return layout.refuses({k, n, std::max<std::int64_t>(p.groups, 1), p.zero, p.scale,
+                         known ? p.zero_type : p.scale, p.k > 0 ? p.group : k,
+                         p.order != Order::none});
 }
 
 std::string stride_fault(const Problem& p) {

@@ -100,17 +100,16 @@ struct Slot {
 
 Slot slot_of(const Scene& s, std::int64_t k, std::int64_t n) {
   if (s.layout.word_bits < 16) return {(k / 8) * s.matrix.n + n, static_cast<int>(k % 8)};
-  Geometry geometry{s.matrix.k,    s.matrix.n,          s.matrix.groups,
-                    s.matrix.zero, s.matrix.scale_type, s.matrix.zero_type};
-  const auto site = s.layout.code_site(s.layout, geometry, k, n);
+  const auto site = s.layout.code_site(s.layout, geometry_of(s.matrix), k, n);
   return {site.bit / s.layout.word_bits, static_cast<int>(site.bit % s.layout.word_bits / 4)};
 }
 
 using NibbleMap = std::array<int, 8>;
 
-std::string show_map(const NibbleMap& map) {
+std::string show_map(const NibbleMap& map, std::size_t slots) {
   std::string text;
-  for (const int slot : map) text += (text.empty() ? "" : " ") + std::to_string(slot);
+  for (std::size_t i = 0; i < slots; ++i)
+    text += (text.empty() ? "" : " ") + std::to_string(map[i]);
   return text;
 }
 
@@ -144,12 +143,16 @@ std::optional<Finding> nibble_permutation(const Scene& s) {
   std::set<std::int64_t> ks, ns;
   for (const auto& w : s.wrong)
     if (slot_of(s, w.k, w.n).word == slot.word) ks.insert(w.k), ns.insert(w.n);
-  const bool reversed = map == NibbleMap{7, 6, 5, 4, 3, 2, 1, 0};
-  const std::string unit =
-      s.layout.word_bits < 16 ? "eight codes of a block" : "eight nibbles of a word";
+  const std::size_t slots = s.layout.word_bits == 16 ? 4 : 8;
+  bool reversed = true;
+  for (std::size_t i = 0; i < slots; ++i)
+    reversed = reversed && map[i] == static_cast<int>(slots - 1 - i);
+  const std::string unit = s.layout.word_bits < 16 ? "eight codes of a block"
+                           : slots == 4            ? "four nibbles of a word"
+                                                   : "eight nibbles of a word";
   Finding finding;
   finding.what = "the " + unit + " are read in " + (reversed ? "reverse" : "another") + " order (" +
-                 show_map(map) + ")";
+                 show_map(map, slots) + ")";
   const auto tensor = s.layout.word_bits < 16 ? "codes" : "qweight";
   finding.where = "k " + show_set(ks) + " of column" + (ns.size() > 1 ? "s " : " ") + show_set(ns) +
                   ", stored in " + tensor + " word " + std::to_string(slot.word) +
@@ -157,11 +160,11 @@ std::optional<Finding> nibble_permutation(const Scene& s) {
                                      : " and " + std::to_string(words.size() - 1) + " others");
   finding.why = "slot i of the word is due, slot map[i] is what the output shows; " + count_of(s);
   Evidence::List list;
-  for (const int v : map) list.emplace_back(v);
+  for (std::size_t i = 0; i < slots; ++i) list.emplace_back(map[i]);
   finding.evidence = Evidence::Object{
       {"kind", "permutation"},
       {"tensor", s.probed.tensor},
-      {"block", 8},
+      {"block", slots},
       {"map", list},
       {"words", words.size()},
       {"site", Evidence::Object{

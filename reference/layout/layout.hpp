@@ -18,7 +18,10 @@ struct Geometry {
   std::int64_t k{}, n{}, groups{};
   Zero zero{};
   Type scale_type{}, zero_type{};
+  std::int64_t group{};  // k per group
+  bool act_order{};      // there is a g_idx
 };
+Geometry geometry_of(const QuantizedMatrix&);
 
 // Where a code or a zero lives: a bit offset from the start of the tensor (little endian, so bit b
 // is bit b%8 of byte b/8), `width` bits wide.
@@ -42,6 +45,8 @@ struct Layout {
   std::int64_t (*zero_bits)(const Geometry&){};  // 0: no zeros stored
   Site (*zero_site)(const Layout&, const Geometry&, std::int64_t g, std::int64_t n){};
   ZeroStore (*zero_store)(Zero){};
+  std::int64_t (*scale_count)(const Geometry&){};  // elements of scale_type, padding included
+  std::int64_t (*scale_at)(const Geometry&, std::int64_t g, std::int64_t n){};  // which element
   int nibble_of[8]{0, 1, 2, 3, 4, 5, 6, 7};  // the inverse of permutation
 };
 
@@ -56,7 +61,7 @@ bool layout_stores(const Layout&, Zero);
 // The type of zeros in the ABI's sense: u4 where packed, u8, or the given float type.
 Type stored_zero_type(const Layout&, Zero, Type float_type);
 
-// Stored bytes, tensor by tensor. Scales are [groups][n] words of scale_type.
+// Stored bytes, tensor by tensor, scales in the layout's own order.
 struct Packed {
   std::vector<std::byte> codes, scale, zero;
   friend bool operator==(const Packed&, const Packed&) = default;
@@ -66,5 +71,8 @@ Packed pack(const Layout&, const QuantizedMatrix&);
 // `like` gives k, n, group, groups, zero form, types and g_idx; codes, scales and zeros come from
 // the bytes.
 QuantizedMatrix unpack(const Layout&, const Packed&, QuantizedMatrix like);
+// Ones in every bit that no code, scale or zero has: what pack leaves 0, unpack does not look at,
+// and a check may poison.
+Packed padding_mask(const Layout&, const Geometry&);
 
 }  // namespace w4

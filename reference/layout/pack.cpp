@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One loop for all layouts: a row says where, this says what is written there and read back.
+#include <algorithm>
 #include <string>
 
 #include "reference/error.hpp"
@@ -7,10 +8,6 @@
 
 namespace w4 {
 namespace {
-
-Geometry geometry_of(const QuantizedMatrix& w) {
-  return {w.k, w.n, w.groups, w.zero, w.scale_type, w.zero_type};
-}
 
 std::size_t bytes_for(std::int64_t bits) {
   return static_cast<std::size_t>((bits + 7) / 8);
@@ -117,9 +114,36 @@ void unpack_zeros(const Layout& layout, const Geometry& g, const Packed& from, Q
     }
 }
 
-Site scale_site(const QuantizedMatrix& w, std::size_t index) {
-  const int width = bits_of(w.scale_type);
-  return {static_cast<std::int64_t>(index) * width, width};
+Site scale_site(const Layout& layout, const Geometry& g, std::int64_t group, std::int64_t n) {
+  const int width = bits_of(g.scale_type);
+  return {layout.scale_at(g, group, n) * width, width};
+}
+std::size_t scale_bytes(const Layout& layout, const Geometry& g) {
+  return bytes_for(layout.scale_count(g) * bits_of(g.scale_type));
+}
+
+void pack_scales(const Layout& layout, const Geometry& g, const QuantizedMatrix& w, Packed& out) {
+  out.scale.resize(scale_bytes(layout, g));
+  for (std::int64_t group = 0; group < w.groups; ++group)
+    for (std::int64_t n = 0; n < w.n; ++n)
+      put(out.scale, scale_site(layout, g, group, n), w.scales[w.at(group, n)]);
+}
+
+void unpack_scales(const Layout& layout, const Geometry& g, const Packed& from,
+                   QuantizedMatrix& w) {
+  expect_size(layout, "scales", from.scale.size(), scale_bytes(layout, g));
+  w.scales.assign(static_cast<std::size_t>(w.groups * w.n), 0);
+  for (std::int64_t group = 0; group < w.groups; ++group)
+    for (std::int64_t n = 0; n < w.n; ++n)
+      w.scales[w.at(group, n)] = get(from.scale, scale_site(layout, g, group, n));
+}
+
+void clear(std::vector<std::byte>& from, Site site) {
+  auto at = static_cast<std::size_t>(site.bit / 8);
+  if (site.width == 4)
+    from[at] &= static_cast<std::byte>(0xf0 >> (site.bit % 8));
+  else
+    std::fill_n(from.begin() + static_cast<std::ptrdiff_t>(at), site.width / 8, std::byte{0});
 }
 
 void check_refusal(const Layout& layout, const Geometry& g) {
@@ -129,14 +153,17 @@ void check_refusal(const Layout& layout, const Geometry& g) {
 
 }  // namespace
 
+Geometry geometry_of(const QuantizedMatrix& w) {
+  return {w.k, w.n, w.groups, w.zero, w.scale_type, w.zero_type, w.group, !w.g_idx.empty()};
+}
+
 Packed pack(const Layout& layout, const QuantizedMatrix& w) {
   check_shape(w);
   const Geometry g = geometry_of(w);
   check_refusal(layout, g);
   Packed out;
   pack_codes(layout, g, w, out);
-  out.scale.resize(bytes_for(w.groups * w.n * bits_of(w.scale_type)));
-  for (std::size_t i = 0; i < w.scales.size(); ++i) put(out.scale, scale_site(w, i), w.scales[i]);
+  pack_scales(layout, g, w, out);
   pack_zeros(layout, g, w, out);
   return out;
 }
@@ -145,14 +172,26 @@ QuantizedMatrix unpack(const Layout& layout, const Packed& from, QuantizedMatrix
   const Geometry g = geometry_of(like);
   check_refusal(layout, g);
   unpack_codes(layout, g, from, like);
-  expect_size(layout, "scales", from.scale.size(),
-              bytes_for(like.groups * like.n * bits_of(like.scale_type)));
-  like.scales.assign(static_cast<std::size_t>(like.groups * like.n), 0);
-  for (std::size_t i = 0; i < like.scales.size(); ++i)
-    like.scales[i] = get(from.scale, scale_site(like, i));
+  unpack_scales(layout, g, from, like);
   unpack_zeros(layout, g, from, like);
   check_shape(like);
   return like;
+}
+
+Packed padding_mask(const Layout& layout, const Geometry& g) {
+  constexpr std::byte ones{0xff};
+  Packed mask;
+  mask.codes.assign(bytes_for(layout.code_bits(g)), ones);
+  mask.scale.assign(scale_bytes(layout, g), ones);
+  mask.zero.assign(bytes_for(layout.zero_bits(g)), ones);
+  for (std::int64_t k = 0; k < g.k; ++k)
+    for (std::int64_t n = 0; n < g.n; ++n) clear(mask.codes, layout.code_site(layout, g, k, n));
+  for (std::int64_t group = 0; group < g.groups; ++group)
+    for (std::int64_t n = 0; n < g.n; ++n) {
+      clear(mask.scale, scale_site(layout, g, group, n));
+      if (!mask.zero.empty()) clear(mask.zero, layout.zero_site(layout, g, group, n));
+    }
+  return mask;
 }
 
 }  // namespace w4

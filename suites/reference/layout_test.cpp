@@ -24,16 +24,12 @@ std::vector<Layout> layouts() {
   return all;
 }
 
-Geometry geometry_of(const QuantizedMatrix& w) {
-  return {w.k, w.n, w.groups, w.zero, w.scale_type, w.zero_type};
-}
-
 // A matrix of that shape with codes, scales and zeros from `draw(limit)`, which gives 0..limit-1.
 QuantizedMatrix matrix(std::int64_t k, std::int64_t n, std::int64_t group, Zero zero, auto draw) {
   QuantizedMatrix w;
   w.k = k, w.n = n, w.group = group, w.groups = (k + group - 1) / group;
   w.zero = zero;
-  w.zero_type = has_integer_zero(zero) ? Type::u8 : Type::bf16;
+  w.zero_type = has_integer_zero(zero) ? Type::u8 : Type::f16;
   for (std::int64_t i = 0; i < k * n; ++i) w.codes.push_back(static_cast<std::uint8_t>(draw(16)));
   for (std::int64_t i = 0; i < w.groups * n; ++i) {
     w.scales.push_back(draw(0x10000));
@@ -128,6 +124,25 @@ TEST_CASE("layout: golden digest of AWQ GEMM codes, which npack spells too") {
         0x9d3481f79fb02c97u);
 }
 
+TEST_CASE("layout: golden digests of AWQ and compressed-tensors codes") {
+  const auto digest = [](const char* name, Zero zero) {
+    return fnv1a64(pack(*find_layout(name), golden_matrix(zero)).codes);
+  };
+  CHECK(digest("awq_gemm", Zero::code) == 0x9d3481f79fb02c97u);
+  CHECK(digest("awq_gemv", Zero::code) == 0xaadf2b3860a97b9eu);
+  CHECK(digest("awq_gemv_fast", Zero::add) == 0xdb091edf35e886abu);
+  CHECK(digest("compressed_tensors", Zero::code) == 0xaadf2b3860a97b9eu);
+  CHECK(digest("compressed_tensors", Zero::eight) == 0xaadf2b3860a97b9eu);
+}
+
+TEST_CASE("layout: golden digests of AWQ GEMM and compressed-tensors zeros") {
+  const auto digest = [](const char* name) {
+    return fnv1a64(pack(*find_layout(name), golden_matrix(Zero::code)).zero);
+  };
+  CHECK(digest("awq_gemm") == 0x8cab0d910a57f9d9u);
+  CHECK(digest("compressed_tensors") == 0x7cfb7a9f7d06a647u);
+}
+
 TEST_CASE("layout: one word of eight rising codes shows the order of its nibbles") {
   const std::vector<std::uint8_t> rising = {0, 1, 2, 3, 4, 5, 6, 7};
   CHECK(packed_codes("kpack:02461357", 8, 1, Zero::eight, rising) == bytes({0x75316420}));
@@ -189,33 +204,79 @@ TEST_CASE("layout: real zeros and scales are words of their types") {
   CHECK(p.zero == bytes({0x41000000, 0xbf800001}));
 }
 
-TEST_CASE("layout: every code and every zero has bits of its own, within the tensor") {
-  for (const Layout& layout : layouts())
+namespace {
+
+// Of any shape whether a layout takes it or not; the last are what the GEMV layouts take.
+std::vector<Geometry> geometries(Zero zero) {
+  std::vector<Geometry> all;
+  for (const auto& [k, n, group] : {std::tuple{1, 1, 1},
+                                    {7, 3, 3},
+                                    {8, 8, 3},
+                                    {9, 17, 3},
+                                    {16, 24, 3},
+                                    {20, 5, 3},
+                                    {24, 8, 8},
+                                    {12, 19, 4},
+                                    {64, 8, 32},
+                                    {320, 12, 64},
+                                    {384, 4, 128},
+                                    {1152, 5, 128}})
+    all.push_back({k, n, (k + group - 1) / group, zero, Type::f16,
+                   has_integer_zero(zero) ? Type::u8 : Type::f16, group, false});
+  return all;
+}
+
+// A matrix that the layout takes, of a size from `draw`.
+QuantizedMatrix fitting(const Layout& layout, Zero zero, auto draw, Walk walk) {
+  const bool gemv = layout.name.starts_with("awq_gemv");
+  const bool whole = gemv || layout.name == "awq_gemm" || layout.name == "compressed_tensors";
+  const std::int64_t unit = layout.name.starts_with("gptq") || layout.name == "awq_gemm" ? 8 : 1;
+  const std::int64_t n = (gemv ? 4 : unit) * draw(1, 24);
+  if (!whole) {
+    const std::int64_t k = unit * draw(1, 24);
+    return matrix(k, n, draw(1, k + 1), zero, walk);
+  }
+  constexpr std::int64_t gemv_groups[] = {32, 64, 128, 192};
+  const std::int64_t group = gemv ? gemv_groups[draw(0, 4)] : draw(1, 24);
+  const std::int64_t count = draw(1, 12) * (gemv && group == 32 ? 2 : 1);
+  return matrix(group * count, n, group, zero, walk);
+}
+
+}  // namespace
+
+TEST_CASE("layout: every code, scale and zero has bits of its own, within the tensor") {
+  for (const Layout& layout : layouts()) {
+    std::size_t taken = 0;
     for (const Zero zero : forms)
-      for (const auto& [k, n] : {std::pair{1, 1}, {7, 3}, {8, 8}, {9, 17}, {16, 24}, {20, 5}}) {
-        const Geometry g{k,    n,         (k + 2) / 3,
-                         zero, Type::f16, has_integer_zero(zero) ? Type::u8 : Type::f16};
+      for (const Geometry& g : geometries(zero)) {
         if (!layout.refuses(g).empty()) continue;
+        ++taken;
+        const auto k = g.k, n = g.n;
         INFO(layout.name << " zero=" << to_string(zero) << " k=" << k << " n=" << n);
         std::vector<bool> code_used(static_cast<std::size_t>(layout.code_bits(g)));
         for (std::int64_t row = 0; row < k; ++row)
           for (std::int64_t col = 0; col < n; ++col)
             check_sites(code_used, layout.code_site(layout, g, row, col));
+        std::vector<bool> scale_used(static_cast<std::size_t>(layout.scale_count(g)) * 4);
+        for (std::int64_t group = 0; group < g.groups; ++group)
+          for (std::int64_t col = 0; col < n; ++col)
+            check_sites(scale_used, {4 * layout.scale_at(g, group, col), 4});
         std::vector<bool> zero_used(static_cast<std::size_t>(layout.zero_bits(g)));
         if (layout.zero_store(zero) == ZeroStore::none) REQUIRE(zero_used.empty());
         if (zero_used.empty()) continue;
         for (std::int64_t group = 0; group < g.groups; ++group)
           for (std::int64_t col = 0; col < n; ++col)
             check_sites(zero_used, layout.zero_site(layout, g, group, col));
-        CHECK(std::find(zero_used.begin(), zero_used.end(), false) == zero_used.end());
       }
+    CHECK(taken > 0);
+  }
 }
 
 TEST_CASE("layout: a tensor has no more padding than its ragged edge") {
   for (const Layout& layout : layouts()) {
-    const Geometry g{24, 16, 3, Zero::eight, Type::f16, Type::u8};
+    const Geometry g{384, 16, 3, Zero::eight, Type::f16, Type::f16, 128, false};
     INFO(layout.name);
-    CHECK(layout.code_bits(g) == 24 * 16 * (layout.word_bits == 8 ? 8 : 4));
+    CHECK(layout.code_bits(g) == 384 * 16 * (layout.word_bits == 8 ? 8 : 4));
     CHECK(layout.code_bits(g) % layout.word_bits == 0);
   }
 }
@@ -227,10 +288,10 @@ TEST_CASE("layout: unpack undoes pack, for every layout and zero form") {
     for (const Layout& layout : all)
       for (const Zero zero : forms) {
         if (!layout_stores(layout, zero)) continue;
-        const int unit = layout.name.starts_with("gptq") ? 8 : 1;
-        const std::int64_t k = unit * *rc::gen::inRange(1, 24), n = unit * *rc::gen::inRange(1, 24);
-        const QuantizedMatrix w =
-            matrix(k, n, *rc::gen::inRange<std::int64_t>(1, k + 1), zero, Walk{seed});
+        const auto draw = [](std::int64_t low, std::int64_t end) {
+          return *rc::gen::inRange<std::int64_t>(low, end);
+        };
+        const QuantizedMatrix w = fitting(layout, zero, draw, Walk{seed});
         QuantizedMatrix like = w;
         like.codes.clear(), like.scales.clear(), like.zeros.clear();
         const QuantizedMatrix back = unpack(layout, pack(layout, w), like);
@@ -248,17 +309,21 @@ TEST_CASE("layout: pack undoes unpack, whatever the stored words are") {
     for (const Layout& layout : all)
       for (const Zero zero : forms) {
         if (!layout_stores(layout, zero)) continue;
-        QuantizedMatrix like = matrix(16, 24, 8, zero, walk);
+        const bool gemv = layout.name.starts_with("awq_gemv");
+        QuantizedMatrix like = matrix(gemv ? 192 : 16, 24, gemv ? 64 : 8, zero, walk);
         const Geometry g = geometry_of(like);
+        const Packed padding = padding_mask(layout, g);
         Packed stored = pack(layout, like);
-        const auto fill = [&walk](std::vector<std::byte>& to, std::uint32_t limit) {
-          for (std::byte& b : to) b = static_cast<std::byte>(walk(limit));
+        const auto fill = [&walk](std::vector<std::byte>& to, const std::vector<std::byte>& mask,
+                                  std::uint32_t limit) {
+          for (std::size_t i = 0; i < to.size(); ++i)
+            to[i] = static_cast<std::byte>(walk(limit)) & ~mask[i];
         };
         // A byte that holds one code or one integer zero has no more than sixteen legal values.
-        if (layout.code_site(layout, g, 0, 0).width == 4) fill(stored.codes, 256);
+        if (layout.code_site(layout, g, 0, 0).width == 4) fill(stored.codes, padding.codes, 256);
         if (has_stored_zero(zero))
-          fill(stored.zero, layout.zero_site(layout, g, 0, 0).width == 8 ? 16 : 256);
-        fill(stored.scale, 256);
+          fill(stored.zero, padding.zero, layout.zero_site(layout, g, 0, 0).width == 8 ? 16 : 256);
+        fill(stored.scale, padding.scale, 256);
         RC_ASSERT(pack(layout, unpack(layout, stored, like)) == stored);
       }
   });
@@ -268,9 +333,10 @@ TEST_CASE("layout: changing one code changes the bits of its site and no other")
   const std::vector<Layout> all = layouts();
   check_property("one code, one site", [all] {
     const Layout layout = *rc::gen::elementOf(all);
-    QuantizedMatrix w = matrix(16, 24, 8, Zero::eight, Walk{*rc::gen::arbitrary<std::uint32_t>()});
+    const Zero zero = layout.name == "awq_gemv_fast" ? Zero::add : Zero::eight;
+    QuantizedMatrix w = matrix(128, 24, 64, zero, Walk{*rc::gen::arbitrary<std::uint32_t>()});
     const auto before = pack(layout, w).codes;
-    const std::int64_t k = *rc::gen::inRange(0, 16), n = *rc::gen::inRange(0, 24);
+    const std::int64_t k = *rc::gen::inRange(0, 128), n = *rc::gen::inRange(0, 24);
     w.codes[w.at(k, n)] ^= 15;
     const auto after = pack(layout, w).codes;
     const Site site = layout.code_site(layout, geometry_of(w), k, n);
@@ -294,7 +360,7 @@ TEST_CASE("layout: names that are no layout are not found") {
 
 TEST_CASE("layout: every listed name is found and explained") {
   const std::vector<std::string> names = layout_names();
-  CHECK(names.size() >= 7);
+  CHECK(names.size() >= 11);
   for (const std::string& name : names) {
     INFO(name);
     REQUIRE(find_layout(name).has_value());
@@ -320,6 +386,10 @@ TEST_CASE("layout: each row stores its zero forms, in their types") {
   CHECK(stored("npack:01234567") == all);
   CHECK(stored("gptq_v1") == "8:u4 code_m1:u4 ");
   CHECK(stored("gptq_v2") == "8:u4 code:u4 ");
+  CHECK(stored("awq_gemm") == "8:u4 code:u4 ");
+  CHECK(stored("awq_gemv") == "8:u4 code:u4 ");
+  CHECK(stored("awq_gemv_fast") == "add:bf16 ");
+  CHECK(stored("compressed_tensors") == "8:u8 code:u4 ");
 }
 
 TEST_CASE("layout: pack refuses what a row cannot store, with the reason") {
