@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "reference/layout/layout.hpp"
 #include "reference/problem.hpp"
 #include "reference/quantized.hpp"
 
@@ -43,7 +44,7 @@ Checkpoint open_checkpoint(const std::string& path);
 
 struct Layer {
   std::string prefix;  // "encoder.layer.2.output.dense"
-  std::string format;  // "gptq_v1", "gptq_v2": also the name of the layout of `stored`
+  std::string format;  // "gptq_v1", "awq_gemm", ...: also the name of the layout of the words below
   std::vector<std::string> evidence;  // why this format, one clause each
   // Oddities that are worth a line; exit stays 0. Without path and prefix; up to the first ": " a
   // note by itself.
@@ -52,12 +53,13 @@ struct Layer {
   bool ambiguous_zeros{};  // v1 words with a nibble 15
   V1Zeros v1_reader{V1Zeros::d1};
   QuantizedMatrix matrix;  // zeros as the reader says
-  // Stored words as they are in the file (dense copies). A symmetric layer without qzeros gets the
-  // words that say 8.
+  // Stored words as they are in the file (dense copies), whatever their names there. A symmetric
+  // GPTQ layer without qzeros gets the words that say 8; compressed-tensors without has none.
   std::vector<std::byte> qweight, qzeros, scales;
   std::optional<TensorView> bias;  // in the mapping: good while the Checkpoint lives
   // 64 hex digits, "" in builds without OpenSSL. Over the layer's tensors (bias, g_idx, qweight,
-  // qzeros, scales: those that are there) in order of their full names: name, dtype, number of
+  // qzeros, scaled_zeros, scales, weight_g_idx, weight_packed, weight_scale, weight_shape,
+  // weight_zero_point: those that are there) in order of their full names: name, dtype, number of
   // dimensions, each dimension, bytes; every string and the bytes after their length; all numbers
   // as 8 bytes, little endian.
   std::string sha256;
@@ -75,5 +77,8 @@ Layer read_layer(const Checkpoint&, const std::string& prefix, V1Zeros reader);
 std::string kernel_layout(const Layer&);
 // The words of zeros in that layout: the file's own, or written anew from the matrix for gptq_v2.
 std::vector<std::byte> kernel_zeros(const Layer&);
+// What a kernel gets: the words in kernel_layout, the file's own but for zeros as above. So nobody
+// past the readers needs to know a format.
+Packed stored_words(const Layer&);
 
 }  // namespace w4

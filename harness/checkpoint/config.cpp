@@ -57,6 +57,50 @@ std::vector<std::string> read_quantizer(const Json& from) {
   return out;
 }
 
+std::optional<std::int64_t> checked_group(std::optional<std::int64_t> group) {
+  if (group && (*group == 0 || *group < -1))
+    throw Error("group_size is " + std::to_string(*group) +
+                ": must be positive, or -1 for one group");
+  return group;
+}
+
+// What the weights of one entry of compressed-tensors' config_groups say.
+struct WeightScheme {
+  std::optional<std::int64_t> bits, group;
+  std::optional<bool> sym;
+  std::string actorder, number;
+  friend bool operator==(const WeightScheme&, const WeightScheme&) = default;
+};
+
+WeightScheme read_scheme(const Json& weights) {
+  WeightScheme s;
+  s.bits = read_integer(weights, {"num_bits"});
+  s.group = checked_group(read_integer(weights, {"group_size"}));
+  s.sym = read_flag(weights, "symmetric");
+  s.number = read_word(weights, {"type"});
+  if (!s.group && read_word(weights, {"strategy"}) == "channel") s.group = -1;
+  if (const Json* order = member(weights, {"actorder"}))
+    s.actorder =
+        order->boolean() ? (*order->boolean() ? "true" : "") : read_word(weights, {"actorder"});
+  return s;
+}
+
+// The one scheme of all groups; where they differ, none is taken.
+void read_config_groups(const Json& groups, QuantConfig& c) {
+  if (!groups.object()) throw Error("config_groups is " + to_text(groups) + ": must be an object");
+  std::optional<WeightScheme> scheme;
+  for (const auto& [name, group] : *groups.object()) {
+    const Json* weights = member(group, {"weights"});
+    if (!weights) continue;
+    const WeightScheme next = read_scheme(*weights);
+    c.overrides = c.overrides || (scheme && *scheme != next);
+    scheme = next;
+  }
+  if (!scheme || c.overrides) return;
+  c.bits = scheme->bits, c.group = scheme->group, c.sym = scheme->sym;
+  c.actorder = scheme->actorder, c.number = scheme->number;
+}
+
 QuantConfig read_settings(const std::string& file, const Json& from) {
   QuantConfig c;
   c.file = file;
@@ -66,10 +110,7 @@ QuantConfig read_settings(const std::string& file, const Json& from) {
     c.version = lower_case(*version->string());
   c.packing_format = read_word(from, {"packing_format"});
   c.bits = read_integer(from, {"bits", "w_bit"});
-  c.group = read_integer(from, {"group_size", "q_group_size"});
-  if (c.group && (*c.group == 0 || *c.group < -1))
-    throw Error("group_size is " + std::to_string(*c.group) +
-                ": must be positive, or -1 for one group");
+  c.group = checked_group(read_integer(from, {"group_size", "q_group_size"}));
   c.desc_act = read_flag(from, "desc_act");
   c.sym = read_flag(from, "sym");
   c.static_groups = read_flag(from, "static_groups");
@@ -79,6 +120,7 @@ QuantConfig read_settings(const std::string& file, const Json& from) {
   c.marlin = read_flag(from, "is_marlin_format");
   if (const Json* dynamic = member(from, {"dynamic"}))
     c.overrides = dynamic->object() && !dynamic->object()->empty();
+  if (const Json* groups = member(from, {"config_groups"})) read_config_groups(*groups, c);
   c.quantizer = read_quantizer(from);
   return c;
 }

@@ -19,7 +19,8 @@ struct QuantConfig {
   std::string version, packing_format;      // AWQ; AutoRound; lower case
   std::optional<std::int64_t> bits, group;  // group: -1 is one group
   std::optional<bool> desc_act, sym, static_groups, marlin;
-  bool overrides{};                    // a `dynamic` table of per-module settings
+  std::string actorder, number;        // compressed-tensors: "group", "true"; "int" or "float"
+  bool overrides{};                    // a `dynamic` table, or config_groups that differ
   std::vector<std::string> quantizer;  // meta.quantizer: "gptqmodel:7.7.0"
 };
 

@@ -32,6 +32,7 @@ bool rows_are_n(const Parts& parts) {
 struct NameRule {
   const char* format;
   bool (*holds)(const Parts&);
+  const char* reader = "";
 };
 
 // The first that holds names the format.
@@ -47,7 +48,7 @@ const NameRule name_rules[] = {
        return has_bytes(p, "weight_packed") || (has(p, "weight", "U8") && has(p, "weight_scale_2"));
      }},
     {"compressed-tensors pack-quantized",
-     [](const Parts& p) { return has(p, "weight_packed") && rows_are_n(p); }},
+     [](const Parts& p) { return has(p, "weight_packed") && rows_are_n(p); }, "compressed_tensors"},
     {"Machete", [](const Parts& p) { return has(p, "weight_packed"); }},
     {"HQQ", [](const Parts& p) { return has(p, "W_q"); }},
     {"QServe W4A8",
@@ -58,8 +59,9 @@ const NameRule name_rules[] = {
     {"nunchaku SVDQuant W4A4",
      [](const Parts& p) { return has(p, "qweight") && (has(p, "wscales") || has(p, "wcscales")); }},
     {"llm-awq (TinyChat)",
-     [](const Parts& p) { return has(p, "qweight", "I16") && has(p, "scaled_zeros"); }},
-    {"AWQ GEMV-fast", [](const Parts& p) { return has(p, "qweight", "I16"); }},
+     [](const Parts& p) { return has(p, "qweight", "I16") && has(p, "scaled_zeros"); },
+     "awq_gemv_fast"},
+    {"AWQ GEMV-fast", [](const Parts& p) { return has(p, "qweight", "I16"); }, "awq_gemv_fast"},
     {"QQQ", [](const Parts& p) { return has(p, "B") && has(p, "s_channel"); }},
     {"Marlin", [](const Parts& p) { return has(p, "B") && has(p, "s"); }},
     {"ONNX MatMulNBits", [](const Parts& p) { return has_bytes(p, "B") && has(p, "scales"); }},
@@ -77,9 +79,9 @@ bool is_gptq_family(const Parts& parts) {
          (has(parts, "scales") && has(parts, "g_idx"));
 }
 
-const char* format_by_names(const Parts& parts) {
+const NameRule* rule_by_names(const Parts& parts) {
   for (const NameRule& rule : name_rules)
-    if (rule.holds(parts)) return rule.format;
+    if (rule.holds(parts)) return &rule;
   return nullptr;
 }
 
@@ -88,20 +90,30 @@ bool is_ggml(std::string_view prefix, const Parts& parts) {
   return prefix.starts_with("blk.") && parts.size() == 1 && has(parts, "weight", "U8");
 }
 
+const Format gptq{"gptq", "GPTQ"}, awq_gemm{"awq_gemm", "AWQ GEMM (qweight [K, N/8])"},
+    awq_gemv{"awq_gemv", "AWQ GEMV (qweight [N, K/8])"},
+    marlin{"", "Marlin under GPTQ's names (qweight [K/16, 2N])"};
+
 // By shape, where names say GPTQ or AWQ. qweight [R, C], scales [SR, SC].
-const char* format_by_shape(const Parts& parts, const QuantConfig* config) {
+Format format_by_shape(const Parts& parts, const QuantConfig* config) {
   const auto q = parts.find("qweight"), s = parts.find("scales");
-  if (q == parts.end() || s == parts.end()) return nullptr;
+  if (q == parts.end() || s == parts.end()) return gptq;
   const auto &qs = q->second->shape, &ss = s->second->shape;
-  if (qs.size() != 2 || ss.size() != 2) return nullptr;
-  const bool g_idx = has(parts, "g_idx"), gptq_config = config && config->method == "gptq";
-  if (qs[1] / 2 == ss[1] && qs[1] % 2 == 0) return "Marlin under GPTQ's names (qweight [K/16, 2N])";
-  if (ss[1] / 8 == qs[1] && ss[1] % 8 == 0 && !g_idx) return "AWQ GEMM (qweight [K, N/8])";
-  // [N, K/8] beside [N, 8*ZW] can have the shapes of GPTQ with groups of 8, which only a config
-  // makes credible.
+  if (qs.size() != 2 || ss.size() != 2) return gptq;
+  const bool g_idx = has(parts, "g_idx");
   const bool n_major = qs[0] == ss[0] && !g_idx;
-  if (n_major && (qs[1] != ss[1] || !gptq_config)) return "AWQ GEMV (qweight [N, K/8])";
-  return nullptr;
+  const bool gemm = ss[1] / 8 == qs[1] && ss[1] % 8 == 0 && !g_idx;
+  // AWQ GEMV's [N, K/8] beside [N, 8*ZW] can have the shapes of the others: of Marlin or GPTQ with
+  // as many groups as rows of words, of AWQ GEMM with groups of 1. Only a config makes those
+  // credible.
+  const auto says = [&](const char* method, const char* version) {
+    return config && config->method == method && (!*version || config->version == version);
+  };
+  if (n_major && gemm && says("awq", "gemm")) return awq_gemm;
+  if (n_major && qs[1] == ss[1] && says("gptq", "")) return gptq;
+  if (n_major) return awq_gemv;
+  if (qs[1] / 2 == ss[1] && qs[1] % 2 == 0) return marlin;
+  return gemm ? awq_gemm : gptq;
 }
 
 std::pair<std::string, std::string> split_name(const std::string& name) {
@@ -123,7 +135,7 @@ std::map<std::string, Parts> quantised_layers(const Checkpoint& checkpoint) {
   }
   std::erase_if(layers, [](const auto& layer) {
     const auto& [prefix, parts] = layer;
-    return !is_gptq_family(parts) && !format_by_names(parts) && !is_ggml(prefix, parts);
+    return !is_gptq_family(parts) && !rule_by_names(parts) && !is_ggml(prefix, parts);
   });
   return layers;
 }
@@ -135,11 +147,10 @@ std::string describe(const Parts& parts) {
   return some_of(words, 6);
 }
 
-std::string foreign_format(const Parts& parts, const QuantConfig* config) {
-  const char* format = format_by_names(parts);
-  if (!format && !is_gptq_family(parts)) format = "ggml blocks (GGUF)";
-  if (!format) format = format_by_shape(parts, config);
-  return format ? format : "";
+Format detect_format(const Parts& parts, const QuantConfig* config) {
+  if (const NameRule* rule = rule_by_names(parts)) return {rule->reader, rule->format};
+  if (!is_gptq_family(parts)) return {"", "ggml blocks (GGUF)"};
+  return format_by_shape(parts, config);
 }
 
 }  // namespace w4

@@ -15,10 +15,13 @@ using Parts = std::map<std::string, const TensorView*>;  // name after the prefi
 // The quantised layers: prefix -> all tensors under it.
 std::map<std::string, Parts> quantised_layers(const Checkpoint&);
 
-// "AWQ GEMM (qweight [K, N/8])" for a layer of a format that this build recognises but does not
-// read; "" for the GPTQ family, damaged or not. Names and types come first, then shapes, then
-// config.
-std::string foreign_format(const Parts&, const QuantConfig* config);
+struct Format {
+  std::string reader;  // "gptq", "awq_gemm", "compressed_tensors", ...: of this build; "" for none
+  std::string name;    // "AWQ GEMM (qweight [K, N/8])"
+};
+// Names and types come first, then shapes, then config. What has only some tensors of the GPTQ
+// family is "gptq": its reader says what is missing.
+Format detect_format(const Parts&, const QuantConfig* config);
 
 // "qweight I32 [8, 32], scales F16 [2, 32]"
 std::string describe(const Parts&);

@@ -7,8 +7,7 @@
 
 #include "harness/checkpoint/config.hpp"
 #include "harness/checkpoint/gptq_zeros_report.hpp"
-#include "harness/checkpoint/oddities.hpp"
-#include "harness/checkpoint/safetensors.hpp"
+#include "harness/checkpoint/layer_reader.hpp"
 #include "harness/checkpoint/text.hpp"
 #include "reference/error.hpp"
 #include "reference/layout/gptq_zeros.hpp"
@@ -16,54 +15,17 @@
 namespace w4 {
 namespace {
 
-std::vector<std::byte> copy_of(std::span<const std::byte> bytes) {
-  return {bytes.begin(), bytes.end()};
-}
-
-// Tensors may start at any byte, so words are copied out, never pointed at.
-std::vector<std::uint32_t> words_of(std::span<const std::byte> bytes, std::size_t word_bytes = 4) {
-  std::vector<std::uint32_t> words(bytes.size() / word_bytes);
-  for (std::size_t i = 0; i < words.size(); ++i)
-    std::memcpy(&words[i], bytes.data() + i * word_bytes, word_bytes);
-  return words;
-}
-
-std::vector<std::byte> bytes_of(const std::vector<std::uint32_t>& words) {
-  std::vector<std::byte> bytes(words.size() * 4);
-  if (!words.empty()) std::memcpy(bytes.data(), words.data(), bytes.size());
-  return bytes;
-}
-
-std::optional<Type> scale_type_of(std::string_view dtype) {
-  if (dtype == "F16") return Type::f16;
-  if (dtype == "BF16") return Type::bf16;
-  if (dtype == "F32") return Type::f32;
-  return std::nullopt;
-}
-
-// Group of every k where the groups are consecutive: the size that makes g_idx[k] == k/size, or 0.
-std::int64_t trivial_group(const std::vector<std::int32_t>& g_idx, std::int64_t groups) {
-  const auto k = static_cast<std::int64_t>(g_idx.size());
-  const auto end = std::find_if(g_idx.begin(), g_idx.end(), [](auto g) { return g != 0; });
-  const std::int64_t size = end - g_idx.begin();
-  if (size == 0 || (k + size - 1) / size != groups) return 0;
-  for (std::int64_t i = 0; i < k; ++i)
-    if (g_idx[static_cast<std::size_t>(i)] != i / size) return 0;
-  return size;
-}
-
-class Reader {
+class Reader : LayerReader {
  public:
   Reader(const std::string& prefix, const Parts& parts, const QuantConfig* config, V1Zeros reader)
-      : parts_(parts), config_(config ? *config : QuantConfig{}), has_config_(config != nullptr) {
-    layer_.prefix = prefix;
+      : LayerReader(prefix, parts, config) {
     layer_.v1_reader = reader;
   }
 
   Layer read() {
-    say_names();
+    say_names({"qweight", "qzeros", "scales", "g_idx"});
     read_geometry();
-    check_bits();
+    check_bits("qweight", w_.k / 8);
     read_g_idx();
     choose_group();
     settle_order();
@@ -72,55 +34,16 @@ class Reader {
     read_zeros();
     read_codes();
     read_bias();
-    add(scale_oddities(w_));
-    add(group_oddities(w_));
-    add(code_oddities(w_));
+    oddities();
     return std::move(layer_);
   }
 
  private:
-  [[noreturn]] static void fail(const std::string& cause) { throw Error(cause); }
-  void warn(std::string text) { layer_.warnings.push_back(std::move(text)); }
-  void why(std::string text) { layer_.evidence.push_back(std::move(text)); }
-  void add(const std::vector<std::string>& lines) {
-    layer_.warnings.insert(layer_.warnings.end(), lines.begin(), lines.end());
-  }
-  const TensorView* find(const char* name) const {
-    const auto at = parts_.find(name);
-    return at == parts_.end() ? nullptr : at->second;
-  }
-  static std::string text(const char* name, const TensorView& t) {
-    return std::string(name) + ' ' + printable(t.dtype) + ' ' + shape_text(t.shape);
-  }
-
-  const TensorView& needed(const char* name, std::size_t rank) const {
-    const TensorView* t = find(name);
-    if (!t) fail(std::string("no ") + name + " (there are " + describe(parts_) + ")");
-    if (!dtype_bits(t->dtype))
-      fail(std::string(name) + " has the unknown dtype " + in_quotes(t->dtype));
-    if (t->shape.size() != rank)
-      fail(text(name, *t) + " has rank " + std::to_string(t->shape.size()) + ": must have " +
-           std::to_string(rank));
-    return *t;
-  }
-  static void must_be_i32(const char* name, const TensorView& t) {
-    if (t.dtype != "I32" && t.dtype != "U32")
-      fail(text(name, t) + ": must be a 32-bit integer (I32)");
-  }
-
-  void say_names() {
-    std::vector<std::string> names;
-    for (const char* name : {"qweight", "qzeros", "scales", "g_idx"})
-      if (find(name)) names.emplace_back(name);
-    why("names " + some_of(names, 4));
-  }
-
   void read_geometry() {
     const TensorView& q = needed("qweight", 2);
     must_be_i32("qweight", q);
     const TensorView& s = needed("scales", 2);
-    const auto type = scale_type_of(s.dtype);
-    if (!type) fail(text("scales", s) + ": must be F16, BF16 or F32");
+    read_scales("scales", s);
     const auto rows = q.shape[0], columns = q.shape[1];
     if (s.shape[1] != columns) {
       const bool turned = s.shape[0] == columns;
@@ -134,29 +57,9 @@ class Reader {
     w_.groups = s.shape[0];
     if (w_.groups > w_.k)
       fail(text("scales", s) + " has more groups than K = " + std::to_string(w_.k));
-    w_.scale_type = *type;
-    w_.scales = words_of(s.bytes, static_cast<std::size_t>(bits_of(*type) / 8));
+    w_.scales = words_of(s.bytes, static_cast<std::size_t>(bits_of(w_.scale_type) / 8));
     layer_.qweight = copy_of(q.bytes);
-    layer_.scales = copy_of(s.bytes);
     why("qweight [K/8, N]");
-  }
-
-  void check_bits() {
-    if (!config_.bits) return;
-    if (*config_.bits == 4) {
-      why(config_.file + " says bits 4");
-      return;
-    }
-    const auto rows = w_.k / 8;
-    const TensorView* g = find("g_idx");
-    std::string cause = config_.file + " says bits " + std::to_string(*config_.bits) +
-                        ", but the tensors are 4-bit sized: qweight has " + std::to_string(rows) +
-                        " rows of words, K = " + std::to_string(w_.k) + " at 4 bits";
-    if (*config_.bits > 0 && rows * 32 % *config_.bits == 0)
-      cause += " and " + std::to_string(rows * 32 / *config_.bits) + " at " +
-               std::to_string(*config_.bits);
-    if (g && g->shape.size() == 1) cause += ", g_idx has " + std::to_string(g->shape[0]);
-    fail(cause);
   }
 
   void read_g_idx() {
@@ -248,9 +151,7 @@ class Reader {
     } else {
       const TensorView& t = needed("qzeros", 2);
       must_be_i32("qzeros", t);
-      if (t.shape[0] != w_.groups || t.shape[1] != row)
-        fail(text("qzeros", t) + ": must be [groups, N/8] = [" + std::to_string(w_.groups) + ", " +
-             std::to_string(row) + "]");
+      must_have_shape("qzeros", t, w_.groups, row, "[groups, N/8]");
       words_ = words_of(t.bytes);
     }
     layer_.qzeros = bytes_of(words_);
@@ -328,20 +229,6 @@ class Reader {
             static_cast<std::uint8_t>(words[row / 8 * n + column] >> (4 * (row % 8)) & 15);
   }
 
-  void read_bias() {
-    if (!find("bias")) return;
-    const TensorView& t = needed("bias", 1);
-    if (!scale_type_of(t.dtype)) fail(text("bias", t) + ": must be F16, BF16 or F32");
-    if (t.shape[0] != w_.n)
-      fail(text("bias", t) + ": must have N = " + std::to_string(w_.n) + " elements");
-    layer_.bias = t;
-  }
-
-  const Parts& parts_;
-  QuantConfig config_;
-  bool has_config_;
-  Layer layer_;
-  QuantizedMatrix& w_{layer_.matrix};
   std::vector<std::int32_t> g_idx_;
   std::vector<std::uint32_t> words_;  // of qzeros
 };
@@ -363,6 +250,10 @@ std::vector<std::byte> kernel_zeros(const Layer& layer) {
   std::vector<std::uint32_t> words(zeros.size() / 8);
   for (std::size_t i = 0; i < zeros.size(); ++i) words[i / 8] |= zeros[i] << (4 * (i % 8));
   return bytes_of(words);
+}
+
+Packed stored_words(const Layer& layer) {
+  return {layer.qweight, layer.scales, kernel_zeros(layer)};
 }
 
 }  // namespace w4

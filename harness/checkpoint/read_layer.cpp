@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "harness/checkpoint/awq.hpp"
 #include "harness/checkpoint/checkpoint.hpp"
+#include "harness/checkpoint/compressed_tensors.hpp"
 #include "harness/checkpoint/config.hpp"
 #include "harness/checkpoint/detect.hpp"
 #include "harness/checkpoint/gptq.hpp"
@@ -38,23 +40,57 @@ bool is_auto_round(const QuantConfig& c) {
   return c.method == "auto-round" || c.method == "intel/auto-round" || c.method == "auto_round";
 }
 
-// "" if the config lets GPTQ tensors be GPTQ.
-std::string config_refuses(const QuantConfig& c, const Parts& parts) {
-  const std::string tensors = "the tensors look like GPTQ (" + describe(parts) + ")";
+// What a config may say about the tensors of a reader.
+struct Claim {
+  const char* reader;  // its start
+  const char* display;
+  std::vector<std::string_view> methods;  // "" where a config has none
+  std::vector<std::string_view> formats;
+  const char* packing;  // part of AutoRound's packing_format
+};
+const Claim claims[] = {
+    {"gptq", "GPTQ", {"", "gptq"}, {"", "gptq", "gptq_v2"}, "gptq"},
+    {"awq", "AWQ", {"", "awq", "gptq"}, {"", "gptq", "gptq_v2", "gemm"}, "awq"},
+    {"compressed_tensors",
+     "compressed-tensors",
+     {"", "compressed-tensors"},
+     {"", "pack-quantized"},
+     "llm_compressor"},
+};
+
+bool is_in(const std::vector<std::string_view>& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// "" if the config lets the tensors be what they look like.
+std::string config_refuses(const QuantConfig& c, const std::string& reader, const Parts& parts) {
+  const auto& claim = *std::find_if(std::begin(claims), std::end(claims),
+                                    [&](const Claim& at) { return reader.starts_with(at.reader); });
+  const std::string tensors =
+      std::string("the tensors look like ") + claim.display + " (" + describe(parts) + ")";
   if (c.marlin.value_or(false) || c.format.starts_with("marlin"))
     return c.file + " says Marlin: not read by this build";
+  if (c.number == "float")
+    return c.file + " says type \"float\": FP4, not INT4: not read by this build";
   if (is_auto_round(c)) {
-    if (c.packing_format.empty() || c.packing_format.find("gptq") != std::string::npos) return {};
+    if (c.packing_format.empty() || c.packing_format.find(claim.packing) != std::string::npos)
+      return {};
     return c.file + " says packing_format " + in_quotes(c.packing_format) + ", but " + tensors;
   }
-  if (c.method.empty() || c.method == "gptq") {
-    if (c.format.empty() || c.format == "gptq" || c.format == "gptq_v2") return {};
+  if (is_in(claim.methods, c.method)) {
+    if (is_in(claim.formats, c.format)) return {};
     return c.file + " says checkpoint_format " + in_quotes(c.format) + ": not read by this build";
   }
-  const bool known =
-      std::find(known_methods.begin(), known_methods.end(), c.method) != known_methods.end();
-  if (known) return c.file + " says quant_method " + in_quotes(c.method) + ", but " + tensors;
+  if (is_in(known_methods, c.method) || c.method == "gptq")
+    return c.file + " says quant_method " + in_quotes(c.method) + ", but " + tensors;
   return "unknown quant_method " + in_quotes(c.method) + " in " + c.file + "; " + tensors;
+}
+
+Layer read_with(const std::string& reader, const std::string& prefix, const Parts& parts,
+                const QuantConfig* config, V1Zeros v1) {
+  if (reader == "gptq") return read_gptq(prefix, parts, config, v1);
+  if (reader == "compressed_tensors") return read_compressed_tensors(prefix, parts, config);
+  return read_awq(reader, prefix, parts, config);
 }
 
 std::string list_of(const std::map<std::string, Parts>& layers) {
@@ -99,7 +135,9 @@ class Preimage {
 
 std::string hash_of(const std::string& prefix, const Parts& parts) {
   Preimage preimage;
-  for (const char* name : {"bias", "g_idx", "qweight", "qzeros", "scales"}) {
+  for (const char* name :
+       {"bias", "g_idx", "qweight", "qzeros", "scaled_zeros", "scales", "weight_g_idx",
+        "weight_packed", "weight_scale", "weight_shape", "weight_zero_point"}) {
     const auto at = parts.find(name);
     if (at == parts.end()) continue;
     const TensorView& t = *at->second;
@@ -130,21 +168,21 @@ Layer read_layer(const Checkpoint& checkpoint, const std::string& prefix, V1Zero
     fail_input(checkpoint.path, step,
                (layer_name.empty() ? "" : printable(layer_name) + ": ") + cause);
   };
-  if (const auto format = foreign_format(parts, config); !format.empty()) {
+  const Format format = detect_format(parts, config);
+  if (format.reader.empty()) {
     const bool called_gptq = config && config->method == "gptq";
-    const bool lacks_zeros = format.starts_with("AWQ") && parts.count("qzeros") == 0;
-    fail("detect", "looks like " + format + (lacks_zeros ? ", without qzeros" : "") +
-                       ": not read by this build (" +
+    fail("detect", "looks like " + format.name + ": not read by this build (" +
                        (called_gptq ? config->file + " says gptq; " : "") + describe(parts) + ")");
   }
   if (config)
-    if (const auto cause = config_refuses(*config, parts); !cause.empty()) fail("detect", cause);
+    if (const auto cause = config_refuses(*config, format.reader, parts); !cause.empty())
+      fail("detect", cause);
   Layer layer;
   try {
-    layer = read_gptq(name, parts, config, reader);
+    layer = read_with(format.reader, name, parts, config, reader);
   } catch (const Error& e) {
     if (e.blame() == Blame::internal) throw;
-    fail("layer", e.what());
+    fail("layer", (format.reader == "gptq" ? "" : format.name + ": ") + e.what());
   }
   layer.sha256 = hash_of(name, parts);
   return layer;

@@ -22,7 +22,13 @@ const Row header{"layer", "format", "K",          "N",      "group",
                  "zero",  "order",  "codes used", "scales", "note"};
 
 std::string display(const std::string& format) {
-  return format.starts_with("gptq_") ? "gptq " + format.substr(5) : format;
+  if (format == "compressed_tensors") return "compressed-tensors";
+  std::string out = format;  // "gptq v1", "awq gemv-fast"
+  const auto first = out.find('_');
+  if (first == std::string::npos) return out;
+  std::replace(out.begin(), out.end(), '_', '-');
+  out[first] = ' ';
+  return out;
 }
 
 // "1.2e-3": two digits, as short an exponent as can be.
@@ -50,8 +56,28 @@ std::string scale_range(const QuantizedMatrix& w) {
   return high == 0 ? "none" : short_number(low) + " .. " + short_number(high);
 }
 
+// In units of codes; where what is stored is added, -zero/scale is what it was made from.
+double zero_of(const QuantizedMatrix& w, std::size_t i) {
+  if (w.zero == Zero::eight) return 8;
+  if (w.zero != Zero::add) return w.zeros[i];
+  return -to_double(w.zero_type, w.zeros[i]) / to_double(w.scale_type, w.scales[i]);
+}
+
 std::string zero_range(const QuantizedMatrix& w) {
   if (w.zero == Zero::eight) return "8";
+  if (w.zero == Zero::add) {
+    long low = 0, high = 0;
+    bool first = true;
+    for (std::size_t i = 0; i < w.zeros.size(); ++i) {
+      const double z = zero_of(w, i);
+      if (!(std::abs(z) < 1e6)) continue;
+      const long near = std::lround(z);
+      low = first ? near : std::min(low, near);
+      high = first ? near : std::max(high, near);
+      first = false;
+    }
+    return "~" + std::to_string(low) + ".." + std::to_string(high);
+  }
   const auto [low, high] = std::minmax_element(w.zeros.begin(), w.zeros.end());
   return std::to_string(*low) + ".." + std::to_string(*high);
 }
@@ -166,17 +192,14 @@ std::string histogram_text(const QuantizedMatrix& w) {
 
 // A number to look at, not a verdict: weights have a mean near 0, so codes lie around their zeros.
 std::string mean_text(const QuantizedMatrix& w) {
-  std::int64_t sum = 0;
+  double sum = 0;
   for (std::int64_t k = 0; k < w.k; ++k) {
     const std::int64_t row = w.group_of(k) * w.n;
-    for (std::int64_t n = 0; n < w.n; ++n) {
-      const auto zero = w.zeros.empty() ? 8u : w.zeros[static_cast<std::size_t>(row + n)];
-      sum += w.codes[w.at(k, n)] - static_cast<std::int64_t>(zero);
-    }
+    for (std::int64_t n = 0; n < w.n; ++n)
+      sum += w.codes[w.at(k, n)] - zero_of(w, static_cast<std::size_t>(row + n));
   }
   std::array<char, 48> mean{};
-  std::snprintf(mean.data(), mean.size(), "%+.3f",
-                static_cast<double>(sum) / static_cast<double>(w.codes.size()));
+  std::snprintf(mean.data(), mean.size(), "%+.3f", sum / static_cast<double>(w.codes.size()));
   return std::string("mean code - zero  ") + mean.data() +
          "   (near 0 in sound layers; near -1 where v2 zeros are read as v1, +1 the other way)\n";
 }

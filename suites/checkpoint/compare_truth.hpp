@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "harness/checkpoint/checkpoint.hpp"
+#include "harness/checkpoint/form.hpp"
 #include "harness/fixture/unpack.hpp"
 #include "suites/checkpoint/truth.hpp"
 
@@ -30,9 +31,14 @@ inline void check_codes_scales_order(const Layer& layer, const Truth& truth) {
 inline void check_zeros(const Layer& layer, const Truth& truth) {
   const auto& w = layer.matrix;
   std::size_t wrong = 0;
+  REQUIRE(w.scales.size() == truth.zeros.size());
   for (std::size_t i = 0; i < truth.zeros.size(); ++i) {
-    const auto zero = w.zero == Zero::eight ? 8u : w.zeros.at(i);
+    const auto zero = w.zero == Zero::eight ? 8u
+                      : w.zero == Zero::add ? zero_point_of(w, i).value_or(99)
+                                            : w.zeros.at(i);
     wrong += static_cast<float>(zero) != truth.zeros[i];
+    if (w.zero == Zero::add)
+      wrong += to_double(w.zero_type, w.zeros.at(i)) != static_cast<double>(truth.added.at(i));
   }
   CHECK(wrong == 0);
   if (!truth.dequant.empty()) CHECK(dequantised(w) == truth.dequant);

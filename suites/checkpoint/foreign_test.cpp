@@ -19,11 +19,7 @@ struct Row {
 };
 
 const Row rows[] = {
-    {"awq_gemm", "AWQ GEMM ("},
-    {"awq_gemv", "AWQ GEMV ("},
-    {"awq_gemv_fast", "AWQ GEMV-fast"},
     {"bitsandbytes_4bit", "bitsandbytes 4-bit"},
-    {"compressed_tensors", "compressed-tensors pack-quantized"},
     {"cutlass_int4", "compressed-tensors int-quantized or CUTLASS int4"},
     {"fastertransformer_sm80", "FasterTransformer"},
     {"ggml_q4_0", "ggml"},
@@ -31,7 +27,6 @@ const Row rows[] = {
     {"ggml_q4_k", "ggml"},
     {"hqq_axis0", "HQQ"},
     {"hqq_axis1", "HQQ"},
-    {"llm_awq", "llm-awq"},
     {"machete", "Machete"},
     {"marlin", "Marlin"},
     {"nunchaku_w4a16", "nunchaku AWQ W4A16"},

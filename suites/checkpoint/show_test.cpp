@@ -66,10 +66,22 @@ TEST_CASE("show: a layer that cannot be read is listed beside those that can") {
 }
 
 TEST_CASE("show: where no layer can be read the first error is thrown") {
-  const auto checkpoint = open_checkpoint(vectors + "/foreign/awq_gemm.safetensors");
-  CHECK_THAT(error_of([&] { show_layers(checkpoint, "", V1Zeros::d1); }),
-             ContainsSubstring("AWQ GEMM"));
+  const auto checkpoint = open_checkpoint(vectors + "/foreign/hqq_axis1.safetensors");
+  CHECK_THAT(error_of([&] { show_layers(checkpoint, "", V1Zeros::d1); }), ContainsSubstring("HQQ"));
   const auto sound = open_checkpoint(layers + "/minilm-l2-gptq-sym");
   CHECK_THAT(error_of([&] { show_layers(sound, "query", V1Zeros::d1); }),
              ContainsSubstring("no quantised layer \"query\""));
+}
+
+TEST_CASE("show: AWQ and compressed-tensors layers by their usual names") {
+  const auto text = [](const std::string& path) {
+    return show_layers(open_checkpoint(path), "", V1Zeros::d1).text;
+  };
+  CHECK_THAT(text(layers + "/minilm-l2-awq-g64"), ContainsSubstring("awq gemm") &&
+                                                      ContainsSubstring("4..11") &&
+                                                      ContainsSubstring("0..14"));
+  CHECK_THAT(text(layers + "/minilm-l2-ct-sym"), ContainsSubstring("compressed-tensors"));
+  CHECK_THAT(text(vectors + "/awq_gemv_fast/k128n64_g64.safetensors"),
+             ContainsSubstring("awq gemv-fast") && ContainsSubstring("~0..15") &&
+                 ContainsSubstring("mean code - zero"));
 }

@@ -17,6 +17,7 @@ Truth read_truth(const std::string& path) {
   t.scales = std::move(scales.values);
   t.zeros = file.floats("zeros").values;
   t.g_idx = file.integers("g_idx").values;
+  if (file.has("scaled_zeros")) t.added = file.floats("scaled_zeros").values;
   if (file.has("dequant")) t.dequant = file.floats("dequant").values;
   return t;
 }

@@ -14,6 +14,7 @@ struct Truth {
   std::vector<std::uint8_t> codes;   // [k][n]
   std::vector<float> scales, zeros;  // [groups][n]
   std::vector<std::int32_t> g_idx;   // [k]
+  std::vector<float> added;          // [groups][n], scaled_zeros; empty where the file has none
   std::vector<float> dequant;        // [k][n]; empty where the file has none
 };
 
