@@ -68,4 +68,34 @@ TEST_CASE("layer run: show and unpack") {
   CHECK(read_file(out).starts_with("\x89HDF"));
 }
 
+TEST_CASE("layer run: convert writes a layer in another format, or says why it cannot") {
+  const TemporaryFolder folder;
+  const std::string out = (folder.path() / "layer.safetensors").string();
+  const Ran good = w4check(
+      {"layer", "convert", symmetric, "--prefix", query, "--to", "compressed_tensors", "-o", out});
+  INFO(good.err);
+  CHECK(good.code == 0);
+  CHECK(good.out == "layer   " + query + "   gptq_v1 to compressed_tensors\nreport: " + out + "\n");
+  const Ran show = w4check({"layer", "show", out});
+  CHECK(holds(show.out, "compressed-tensors"));
+  CHECK(show.err.empty());
+  const Ran refused =
+      w4check({"layer", "convert", actorder, "--prefix", query, "--to", "awq_gemm", "-o", out});
+  CHECK(refused.code == 2);
+  CHECK(holds(refused.err, "convert: layout awq_gemm has no g_idx: act-order cannot be stored"));
+  CHECK(w4check({"layer", "convert", symmetric, "-o", out}).code == 2);
+}
+
+TEST_CASE("layer run: pack undoes unpack") {
+  const TemporaryFolder folder;
+  const std::string plain = (folder.path() / "layer.h5").string(),
+                    out = (folder.path() / "layer.safetensors").string();
+  const Ran unpack = w4check({"layer", "unpack", symmetric, "--prefix", query, "-o", plain});
+  if (unpack.code == 2 && holds(unpack.err, "HDF5")) SKIP("this build has no HDF5");
+  const Ran pack = w4check({"layer", "pack", plain, "--to", "gptq_v2", "-o", out});
+  INFO(pack.err);
+  CHECK(pack.code == 0);
+  CHECK(holds(w4check({"layer", "show", out}).out, "gptq v2"));
+}
+
 }  // namespace w4

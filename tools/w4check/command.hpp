@@ -29,7 +29,7 @@ struct ReplayArgs {
 };
 
 struct LayerArgs {
-  std::string path, prefix, v1_zeros, out;
+  std::string path, prefix, v1_zeros, to, out;
 };
 
 // Throw Error for usage and unusable input (exit 2) or the harness itself (exit 3).
@@ -38,6 +38,8 @@ int run_command(const RunArgs&);
 int replay_command(const ReplayArgs&);
 int layer_show_command(const LayerArgs&);
 int layer_unpack_command(const LayerArgs&);
+int layer_pack_command(const LayerArgs&);
+int layer_convert_command(const LayerArgs&);
 
 // What to do for this command line. Help and version print and return 0. Throws Error
 // `w4check run: arguments: cause`.

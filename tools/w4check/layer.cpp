@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// `w4check layer`: what a checkpoint holds, and one of its layers as plain arrays.
+// `w4check layer`: what a checkpoint holds, one of its layers as plain arrays or in another format,
+// and back.
+#include "harness/checkpoint/convert.hpp"
 #include "harness/checkpoint/show.hpp"
+#include "harness/fixture/pack.hpp"
 #include "harness/fixture/unpack.hpp"
 #include "harness/report/log.hpp"
 #include "tools/w4check/command.hpp"
@@ -24,6 +27,22 @@ int layer_unpack_command(const LayerArgs& args) {
   for (const std::string& line : unpacked.warnings) log_warning(line);
   print("layer   " + unpacked.layer.prefix + "   " + unpacked.layer.format +
         "\nreport: " + args.out + "\n");
+  return 0;
+}
+
+int layer_convert_command(const LayerArgs& args) {
+  const Converted converted =
+      convert_layer(args.path, args.prefix, read_v1_zeros(args.v1_zeros), args.to, args.out);
+  for (const std::string& line : converted.warnings) log_warning(line);
+  print("layer   " + converted.prefix + "   " + converted.from + " to " + args.to +
+        "\nreport: " + args.out + "\n");
+  return 0;
+}
+
+int layer_pack_command(const LayerArgs& args) {
+  const PackedLayer packed = pack_layer(args.path, args.to, args.out);
+  for (const std::string& line : packed.warnings) log_warning(line);
+  print("layer   " + packed.prefix + "   " + args.to + "\nreport: " + args.out + "\n");
   return 0;
 }
 

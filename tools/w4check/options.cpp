@@ -135,6 +135,41 @@ void need(const std::string& value, const std::string& command, const std::strin
   if (value.empty()) fail_input(command, "arguments", what + " is expected");
 }
 
+void add_target(CLI::App* app, LayerArgs& args) {
+  app->add_option("--to", args.to,
+                  "gptq_v1, gptq_v2, awq_gemm, awq_gemv, awq_gemv_fast or compressed_tensors")
+      ->option_text("LAYOUT");
+  app->add_option("-o,--out", args.out, "the file to write; its config goes beside it")
+      ->option_text("FILE.safetensors");
+}
+
+void add_layer_writers(CLI::App* app, CommandLine& line) {
+  CLI::App* pack =
+      app->add_subcommand("pack", "plain HDF5 arrays, as unpack writes them, as a checkpoint");
+  pack->add_option("path", line.layer.path, "the arrays")->option_text("FILE.h5");
+  add_target(pack, line.layer);
+  pack->footer("Example:\n  w4check layer pack up_proj.h5 --to awq_gemm -o up_proj.safetensors");
+  pack->callback([&line] {
+    need(line.layer.path, "w4check layer pack", "FILE.h5");
+    need(line.layer.to, "w4check layer pack", "--to LAYOUT");
+    need(line.layer.out, "w4check layer pack", "-o FILE.safetensors");
+    line.command = [args = line.layer] { return layer_pack_command(args); };
+  });
+  CLI::App* convert =
+      app->add_subcommand("convert", "one layer in another format, or the reason why it cannot be");
+  add_layer_options(convert, line.layer);
+  add_target(convert, line.layer);
+  convert->footer(
+      "Example:\n  w4check layer convert model/ --prefix model.layers.0.mlp.up_proj "
+      "--to compressed_tensors -o up_proj.safetensors");
+  convert->callback([&line] {
+    need(line.layer.path, "w4check layer convert", "a path");
+    need(line.layer.to, "w4check layer convert", "--to LAYOUT");
+    need(line.layer.out, "w4check layer convert", "-o FILE.safetensors");
+    line.command = [args = line.layer] { return layer_convert_command(args); };
+  });
+}
+
 void add_layer(CommandLine& line) {
   LayerArgs& args = line.layer;
   CLI::App* app = line.app.add_subcommand("layer", "quantised layers of a checkpoint");
@@ -159,6 +194,7 @@ void add_layer(CommandLine& line) {
     need(line.layer.out, "w4check layer unpack", "-o FILE.h5");
     line.command = [args = line.layer] { return layer_unpack_command(args); };
   });
+  add_layer_writers(app, line);
   app->footer("Subcommands have their own --help.");
 }
 
