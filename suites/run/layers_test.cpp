@@ -63,6 +63,24 @@ TEST_CASE("layers: the file's own words are bound, and they mean the matrix") {
   CHECK(w.g_idx.size() == 384);
 }
 
+TEST_CASE("layers: AWQ and compressed-tensors words are bound as the file has them") {
+  struct Row {
+    const char *folder, *layout;
+    Zero zero;
+  };
+  for (const Row& row : {Row{"minilm-l2-awq-g64", "awq_gemm", Zero::code},
+                         Row{"minilm-l2-ct-sym", "compressed_tensors", Zero::eight},
+                         Row{"minilm-l2-ct-asym-g32", "compressed_tensors", Zero::code}}) {
+    INFO(row.folder);
+    const ResolvedLayer found =
+        resolved("m=1 data=layer:" W4_FIXTURES "/layers/" + std::string(row.folder) + "#" + prefix);
+    CHECK(found.problem.layout == row.layout);
+    CHECK(found.problem.zero == row.zero);
+    CHECK(found.data->stored == pack(*find_layout(row.layout), found.data->matrix));
+    CHECK(resolved(to_string(found.problem)).problem == found.problem);
+  }
+}
+
 TEST_CASE("layers: readers D2 and D3 are packed as v2") {
   for (const std::string reader : {"D2", "D3"}) {
     const ResolvedLayer found = resolved(line_of(" v1zeros=" + reader));

@@ -56,14 +56,14 @@ TEST_CASE("the smoke list reaches every layout, and two odd permutations") {
   CHECK(permutations.size() >= 2);
 }
 
-TEST_CASE(
-    "the smoke list reaches every zero form, in every layout that stores it for GPTQ and kpack") {
+TEST_CASE("the smoke list reaches every zero form, and those of each checkpoint layout") {
   for (auto z = static_cast<unsigned>(Zero::signed_codes); z <= static_cast<unsigned>(Zero::add_8);
        ++z) {
     const auto zero = static_cast<Zero>(z);
     INFO(to_string(zero));
     CHECK(some([&](const Problem& p) { return p.zero == zero; }));
-    for (const char* layout : {"gptq_v1", "gptq_v2"}) {
+    for (const char* layout :
+         {"gptq_v1", "gptq_v2", "awq_gemm", "awq_gemv", "awq_gemv_fast", "compressed_tensors"}) {
       if (layout_stores(*find_layout(layout), zero)) {
         CHECK(some([&](const Problem& p) { return p.zero == zero && p.layout == layout; }));
       }
