@@ -62,11 +62,15 @@ const std::vector<Misuse> misuses{
     {{"replay", "kernel=cpu.* check=exact.zero m=1 n=8 k=8"},
      "w4check replay: repro: \"cpu.*\" is a pattern"},
     {{"replay", "kernel=cpu.scalar check=exact.zero m=1 n=8"}, "repro: parse: k= is missing"},
-    {{"layer"}, "w4check layer: arguments: a subcommand is expected: show, unpack"},
+    {{"layer"}, "w4check layer: arguments: a subcommand is expected: show, unpack, pack, convert"},
     {{"layer", "shw"}, "w4check layer: arguments: unknown subcommand \"shw\"; nearest is show"},
     {{"layer", "show"}, "w4check layer show: arguments: a path is expected"},
     {{"layer", "show", "/nowhere"}, "/nowhere: open: "},
     {{"layer", "unpack", layer}, "w4check layer unpack: arguments: -o FILE.h5 is expected"},
+    {{"layer", "pack"}, "w4check layer pack: arguments: FILE.h5 is expected"},
+    {{"layer", "pack", "x.h5"}, "w4check layer pack: arguments: --to LAYOUT is expected"},
+    {{"layer", "convert", layer, "--to", "awq_gemm"},
+     "w4check layer convert: arguments: -o FILE.safetensors is expected"},
     {{"layer", "unpack", layer, "-o", "/nowhere/x.h5", "--prefix", "nope"}, layer + ": "},
 };
 
@@ -107,7 +111,9 @@ TEST_CASE("usage: help is there for every subcommand, with examples") {
                                                 {"list"},
                                                 {"replay"},
                                                 {"layer", "show"},
-                                                {"layer", "unpack"}}) {
+                                                {"layer", "unpack"},
+                                                {"layer", "pack"},
+                                                {"layer", "convert"}}) {
     std::vector<std::string> arguments = words;
     arguments.push_back("--help");
     const Ran ran = w4check(arguments);
