@@ -54,7 +54,8 @@ class Reader : LayerReader {
     const auto most = q.shape[1] * 8;
     if (!find("weight_shape")) {
       // A last word may be padded; the config's groups say how far, where they do.
-      const auto by_group = config_.group && *config_.group > 0 ? w_.groups * *config_.group : most;
+      const bool sane = config_.group && *config_.group > 0 && *config_.group <= most;
+      const auto by_group = sane ? w_.groups * *config_.group : most;
       w_.k = by_group > most - 8 && by_group <= most ? by_group : most;
       warn("no weight_shape: K = " + std::to_string(w_.k) + " is assumed (the words hold up to " +
            std::to_string(most) + ")");

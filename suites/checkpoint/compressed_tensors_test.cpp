@@ -132,3 +132,21 @@ TEST_CASE("compressed-tensors: weight_g_idx outside the groups or of another len
       error_of([&] { read_layer(open_checkpoint(c.folder / "m2.safetensors"), "", V1Zeros::d1); }),
       ContainsSubstring("weight_g_idx[2] is 3: must be 0..2"));
 }
+
+TEST_CASE(
+    "compressed-tensors: without weight_shape K is what groups make of it, within the words") {
+  const auto zeros = [](std::size_t bytes) { return std::string(bytes, '\0'); };
+  const auto read = [&](const std::string& group) {
+    TemporaryFolder folder;
+    const auto path =
+        folder.write("m.safetensors", container({{"l.weight_packed", "I32", {8, 8}, zeros(256)},
+                                                 {"l.weight_scale", "F16", {8, 3}, zeros(48)}}));
+    folder.write("m.config.json",
+                 config(R"({"num_bits": 4, "symmetric": true, "group_size": )" + group + "}"));
+    return read_layer(open_checkpoint(path), "", V1Zeros::d1).matrix.k;
+  };
+  CHECK(read("20") == 60);
+  CHECK_THAT(error_of([&] { read("32"); }), ContainsSubstring("3 groups over K = 64"));
+  CHECK_THAT(error_of([&] { read("9223372036854775807"); }),
+             ContainsSubstring("3 groups over K = 64"));
+}
