@@ -16,3 +16,12 @@ endif()
 if(NOT W4_CUDA)
   message(STATUS "w4check: no CUDA compiler (or W4_ENABLE_CUDA=OFF): building the CPU part only")
 endif()
+
+# w4_add_cuda_plugin(cuda SOURCES ...): as w4_add_plugin, with .cu files. The runtime is linked statically, so that the
+# library loads where there is no CUDA; a*b+c is fused only where the source says so.
+function(w4_add_cuda_plugin name)
+  w4_add_plugin(${name} ${ARGN})
+  set_target_properties(w4_kernels_${name} PROPERTIES CUDA_RUNTIME_LIBRARY Static CUDA_VISIBILITY_PRESET hidden)
+  target_compile_options(
+    w4_kernels_${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings;-fmad=false;-Xcompiler=-Wall,-Wextra>)
+endfunction()
