@@ -31,6 +31,7 @@ Segment place_segment(std::string name, std::uint64_t cursor, std::uint64_t byte
   s.name = std::move(name);
   s.bytes = bytes;
   s.fill = fill;
+  s.place = place;
   s.lo = cursor + guard_bytes;
   switch (place) {
     case Place::left:
@@ -95,6 +96,16 @@ void set_guards(wire::Request& request, const std::vector<const Segment*>& segme
   }
   request.guards[used++] = {from, end - from};
   request.guards_used = used;
+}
+
+void set_windows(wire::Request& request, const std::vector<const Segment*>& segments) {
+  std::uint32_t used = 0;
+  for (const Segment* s : segments) {
+    if (s->closed) continue;
+    request.windows[used++] = {s->lo,    s->hi,   s->at,
+                               s->bytes, s->fill, static_cast<std::uint32_t>(s->place)};
+  }
+  request.windows_used = used;
 }
 
 Changed find_changed(std::span<const std::byte> bytes, std::uint8_t fill) {

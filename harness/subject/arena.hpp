@@ -26,6 +26,7 @@ struct Segment {
   std::uint64_t lo{}, hi{}, at{}, bytes{};
   std::uint8_t fill{0xff};
   bool closed{};  // no access at all during the call
+  Place place{};
   wire::Range range() const { return {at, bytes}; }
 };
 
@@ -60,6 +61,9 @@ class Arena {
 
 // The guards between segments in order of address; closed segments belong to them.
 void set_guards(wire::Request&, const std::vector<const Segment*>&, std::uint64_t end);
+
+// The same segments as a device sees them.
+void set_windows(wire::Request&, const std::vector<const Segment*>&);
 
 // Bytes that do not hold `fill`: the first of them and how many; count 0 if there is none.
 struct Changed {

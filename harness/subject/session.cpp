@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "reference/error.hpp"
@@ -50,6 +51,31 @@ void take_touched(std::uint32_t touched, Reply& reply) {
     reply.strays.push_back({"after the call struct", sizeof(w4_call), 1});
 }
 
+void take_device(const wire::Answer& answer, const std::vector<const Segment*>& segments,
+                 Reply& reply) {
+  reply.launches_known = answer.launches_known != 0;
+  reply.launches_seen = answer.launches_seen;
+  for (std::uint32_t i = 0;
+       i < std::min<std::size_t>(answer.launches_seen, std::size(answer.launch)); ++i) {
+    const wire::Launch& from = answer.launch[i];
+    Launch launch;
+    launch.name = text_of(from.name);
+    std::copy(std::begin(from.grid), std::end(from.grid), launch.grid);
+    std::copy(std::begin(from.block), std::end(from.block), launch.block);
+    launch.elsewhere = from.elsewhere != 0;
+    reply.launches.push_back(std::move(launch));
+  }
+  for (std::uint32_t i = 0; i < std::min<std::size_t>(answer.strays_used, std::size(answer.strays));
+       ++i) {
+    const wire::DeviceStray& stray = answer.strays[i];
+    for (const Segment* s : segments) {
+      if (s->closed || s->at != stray.at) continue;
+      reply.strays.push_back(
+          {(stray.offset < 0 ? "before " : "after ") + s->name, stray.offset, stray.bytes});
+    }
+  }
+}
+
 }  // namespace
 
 void set_problem(wire::Request& request, const AbiProblem& problem) {
@@ -64,14 +90,16 @@ void set_problem(wire::Request& request, const AbiProblem& problem) {
 Session::Session(PluginInfo plugin, std::string kernel, WorkerLimits limits)
     : plugin_(std::move(plugin)), kernel_(std::move(kernel)), limits_(limits) {
   const auto same = [&](const PluginInfo::Kernel& k) { return k.name == kernel_; };
-  require(std::any_of(plugin_.kernels.begin(), plugin_.kernels.end(), same),
-          "a kernel of this plugin");
+  const auto found = std::find_if(plugin_.kernels.begin(), plugin_.kernels.end(), same);
+  require(found != plugin_.kernels.end(), "a kernel of this plugin");
+  on_device_ = found->device == W4_CUDA;
 }
 
 bool Session::start(Reply& reply) {
   if (worker_ && !worker_->death()) return true;
   worker_.reset();
   plans_.clear();
+  device_started_ = false;
   worker_ = std::make_unique<WorkerProcess>(plugin_.path, limits_.memory_bytes, arena_.fd());
   const auto said = read_hello(*worker_, std::max(limits_.seconds, shortest_load_seconds));
   if (const auto* hello = std::get_if<Hello>(&said)) {
@@ -103,6 +131,7 @@ void Session::die(const wire::Request& request, const std::vector<const Segment*
   reply.end = death.end;
   reply.state = plugin_.before_load;
   reply.signal = death.signal;
+  reply.device_error = death.device_error;
   const bool between = death.fault && death.fault->phase == wire::Phase::idle;
   reply.how =
       death.how + (between ? " between two calls"
@@ -126,7 +155,13 @@ bool Session::exchange(wire::Request& request, const std::vector<const Segment*>
       return false;
     }
   } while (answer.sequence != sequence_);  // of a process that outlived its call
-  require(answer.kind != wire::Kind::refused, "the worker cannot map the shared memory");
+  if (answer.kind == wire::Kind::refused)
+    throw Error("memory for a call: " + text_of(answer.reason), Blame::internal);
+  if (answer.kind == wire::Kind::device_error) {
+    worker_->end({.device_error = answer.device_code, .how = text_of(answer.reason)});
+    die(request, segments, reply);
+    return false;
+  }
   if (answer.kind == wire::Kind::threw) {
     const std::string what = text_of(answer.reason);
     worker_->end(
@@ -139,17 +174,26 @@ bool Session::exchange(wire::Request& request, const std::vector<const Segment*>
   reply.children = static_cast<int>(answer.children);
   reply.seconds = answer.seconds;
   take_touched(answer.touched, reply);
+  take_device(answer, segments, reply);
   take_printed(reply);
   return true;
 }
 
 bool Session::call(wire::Request& request, const std::vector<const Segment*>& segments,
                    std::uint64_t end, Reply& reply) {
+  if (on_device_ && !plugin_.no_device.empty()) {
+    reply.status = W4_DEVICE_ERROR;
+    reply.how = "no CUDA device: " + plugin_.no_device;
+    return false;
+  }
   if (!start(reply)) return false;
   request.arena_bytes = arena_.bytes();
   set_guards(request, segments, end);
+  set_windows(request, segments);
   wire::Answer answer;
-  const double seconds = limits_.seconds + allowance(request.problem, segments);
+  double seconds = limits_.seconds + allowance(request.problem, segments);
+  if (on_device_ && !device_started_) seconds += device_start_seconds;
+  device_started_ = true;
   if (!exchange(request, segments, seconds, answer, reply)) return false;
   reply.ran = text_of(answer.path);
   return true;

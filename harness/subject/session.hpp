@@ -26,13 +26,14 @@ class Session {
   const WorkerLimits& limits() const { return limits_; }
   Arena& arena() { return arena_; }
   int deaths() const { return deaths_; }
+  bool on_device() const { return on_device_; }
 
   // plan(), asked now; nothing if the worker died of it, and the reply says how.
   std::optional<Plan> ask(const AbiProblem&, Reply&);
   // The same from what this worker has already answered: plan() is pure.
   std::optional<Plan> known_plan(const AbiProblem&, Reply&);
   // One pack() or run(). `segments` in order of address are what the kernel may touch, `end` is
-  // behind the last guard. False if the worker died of it.
+  // behind the last guard. False if the worker died of it, or if there is no device to run it on.
   bool call(wire::Request&, const std::vector<const Segment*>& segments, std::uint64_t end, Reply&);
 
  private:
@@ -47,6 +48,7 @@ class Session {
   WorkerLimits limits_;
   Arena arena_;
   std::unique_ptr<WorkerProcess> worker_;
+  bool on_device_{}, device_started_{};
   std::uint32_t index_{};  // of the kernel in the plugin's table
   std::uint64_t sequence_{};
   std::map<std::string, Plan> plans_;

@@ -13,6 +13,7 @@
 namespace w4 {
 namespace {
 
+constexpr int illegal_address = 700;        // CUDA_ERROR_ILLEGAL_ADDRESS
 constexpr std::uint64_t other_align = 256;  // all buffers but x and y
 constexpr std::uint64_t most_bytes = std::uint64_t{4}
                                      << 30;  // of workspace, of packed weights, of y
@@ -50,6 +51,9 @@ PluginInfo inspect_plugin(const std::string& path, const WorkerLimits& limits) {
   info.vendor = hello.vendor;
   info.version = hello.version;
   info.kernels = hello.kernels;
+  info.device = hello.device;
+  info.driver = hello.driver;
+  info.no_device = hello.no_device;
   info.before_load = hello.before_load;
   info.after_load = hello.after_load;
   return info;
@@ -69,8 +73,9 @@ struct Subject::Impl {
   Buffers sources, packed;
   std::optional<Reply> bound;  // what bind() replied
   w4_problem bound_problem{};
-  bool usable{};         // so that run() can be called
-  int deaths_written{};  // the count of deaths when the bytes were last written
+  bool usable{};            // so that run() can be called
+  int deaths_written{};     // the count of deaths when the bytes were last written
+  std::uint64_t version{};  // how often they were written
 
   bool asks_too_much(std::uint64_t bytes, const char* of_what, Reply&) const;
   void place_sources(Place);
@@ -81,6 +86,8 @@ struct Subject::Impl {
   };
   std::optional<Outputs> may_run(const AbiProblem&, Reply&);
   void run(const AbiProblem&, const CallBytes&, const CallOptions&, Outputs, Reply&);
+  std::string where_illegal(wire::Request&, const std::vector<const Segment*>&, std::uint64_t end,
+                            Buffers& operands, Place);
   std::vector<const Segment*> bound_segments() const;
   std::uint64_t blob_bytes() const {
     return packed.list().empty() ? 0 : packed.list()[0].segment.bytes;
@@ -172,6 +179,7 @@ bool Subject::Impl::pack(const AbiProblem& problem, std::uint64_t bytes, const C
   write_buffers(arena, packed);
   wire::Request request;
   request.kind = wire::Kind::pack;
+  request.weights_version = ++version;
   set_problem(request, problem);
   set_weights(request, sources);
   request.packed = packed.range("packed");
@@ -236,6 +244,30 @@ std::optional<Subject::Impl::Outputs> Subject::Impl::may_run(const AbiProblem& p
   return std::nullopt;
 }
 
+// The device says that an access was illegal, and not where. The same call with inputs that may be
+// written tells which kind it was; the verdict stays the first call's.
+std::string Subject::Impl::where_illegal(wire::Request& request,
+                                         const std::vector<const Segment*>& segments,
+                                         std::uint64_t end, Buffers& operands, Place place) {
+  constexpr const char* places[] = {
+      "buffers in the middle of their mappings, the nearest guard a page or more away",
+      "buffers beginning right behind a guard", "buffers ending right before a guard"};
+  const std::string where = std::string(" (") + places[static_cast<std::size_t>(place)] + ")";
+  for (const Buffers* buffers : {&sources, &packed, &operands})
+    write_buffers(session.arena(), *buffers);
+  request.weights_version = ++version;
+  request.inputs_writable = 1;
+  Reply again;
+  const bool ends_well = session.call(request, segments, end, again);
+  if (!ends_well && again.device_error == illegal_address)
+    return ", reading or writing outside its buffers" + where;
+  if (!ends_well) return ", in a way that changes from call to call" + where;
+  for (const Buffers* buffers : {&sources, &packed, &operands})
+    inspect_buffers(session.arena(), *buffers, again);
+  if (again.changed.empty()) return ", in a call that went well when it was repeated" + where;
+  return ", writing to its input " + again.changed.front() + ", which is read-only" + where;
+}
+
 void Subject::Impl::run(const AbiProblem& problem, const CallBytes& bytes,
                         const CallOptions& options, Outputs outputs, Reply& reply) {
   Buffers operands(packed.cursor(), options.place);
@@ -257,10 +289,12 @@ void Subject::Impl::run(const AbiProblem& problem, const CallBytes& bytes,
     write_buffers(arena, sources);
     write_buffers(arena, packed);
     deaths_written = session.deaths();
+    ++version;
   }
   write_buffers(arena, operands);
   wire::Request request;
   request.kind = wire::Kind::run;
+  request.weights_version = version;
   set_problem(request, problem);
   if (packed.list().empty()) {
     set_weights(request, sources);
@@ -275,7 +309,11 @@ void Subject::Impl::run(const AbiProblem& problem, const CallBytes& bytes,
   request.one_cpu = options.one_cpu;
   std::vector<const Segment*> segments = bound_segments();
   append_segments(segments, operands);
-  if (!session.call(request, segments, end, reply)) return;
+  if (!session.call(request, segments, end, reply)) {
+    if (reply.device_error == illegal_address)
+      reply.how += where_illegal(request, segments, end, operands, options.place);
+    return;
+  }
   inspect_buffers(arena, sources, reply);
   inspect_buffers(arena, packed, reply);
   inspect_buffers(arena, operands, reply);

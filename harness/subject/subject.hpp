@@ -49,6 +49,13 @@ struct Stray {
   std::int64_t bytes{};   // how many bytes in all were found changed there
 };
 
+// A device function that a call launched, as a tracer saw it.
+struct Launch {
+  std::string name;  // mangled
+  std::int32_t grid[3]{}, block[3]{};
+  bool elsewhere{};  // on another stream than the one that the call was given
+};
+
 struct Reply {
   End end{End::answered};
   std::string
@@ -65,6 +72,10 @@ struct Reply {
   std::uint64_t printed_bytes{};  // written to stdout and stderr during the call
   std::string printed;            // its start, printable characters
   double seconds{};
+  bool launches_known{};  // on a device, where launches can be traced
+  std::uint32_t launches_seen{};
+  std::vector<Launch> launches;  // the first of them
+  int device_error{};            // the driver's code, where the device failed during the call
   bool answered() const { return end == End::answered; }
 };
 
@@ -112,6 +123,8 @@ struct PluginInfo {
     std::uint32_t device{};  // W4_HOST, W4_CUDA
   };
   std::vector<Kernel> kernels;
+  std::string device, driver;  // of the device that its kernels would run on, if they need one
+  std::string no_device;       // why there is none; "" where there is or where none is needed
   FloatState before_load,
       after_load;  // a library built with unsafe maths flips these in its constructors
 };

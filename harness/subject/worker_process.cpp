@@ -230,6 +230,10 @@ std::variant<Hello, std::string> read_hello(WorkerProcess& worker, double second
     if (greeting.kind == wire::Kind::refused) return text;
     if (greeting.kind == wire::Kind::kernel) {
       hello.kernels.push_back({text, greeting.device});
+      if (greeting.device == W4_CUDA) seconds = std::max(seconds, device_start_seconds);
+    } else if (greeting.kind == wire::Kind::device) {
+      (greeting.device ? hello.device : hello.no_device) = text;
+      hello.driver = ascii_only(greeting.version);
     } else {
       hello.vendor = text;
       hello.version = ascii_only(greeting.version);

@@ -20,7 +20,8 @@ namespace w4 {
 struct Death {
   End end{End::crashed};
   int signal{};
-  bool threw{};     // a C++ exception came out of the call
+  bool threw{};  // a C++ exception came out of the call
+  int device_error{};
   std::string how;  // "signal 11 (SIGSEGV)", "exited with status 0", "no answer within 2 s"
   std::optional<wire::Fault> fault{};
 };
@@ -65,8 +66,11 @@ class WorkerProcess {
 struct Hello {
   std::string vendor, version;
   std::vector<PluginInfo::Kernel> kernels;
+  std::string device, driver, no_device;
   FloatState before_load, after_load;
 };
+// A driver takes long to start.
+inline constexpr double device_start_seconds = 30.0;
 // What the worker says first, or why it cannot be used.
 std::variant<Hello, std::string> read_hello(WorkerProcess&, double seconds);
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "harness/worker/plugin.hpp"
 
@@ -31,7 +32,8 @@ bool MappedArena::grow(std::uint64_t bytes) {
 
 bool MappedArena::prepare(const wire::Request& request, std::uint64_t memory_bytes) {
   if (request.arena_bytes > bytes_) {
-    limit_memory(memory_bytes + std::max(request.arena_bytes, bytes_));
+    const std::uint64_t arena = std::max(request.arena_bytes, bytes_);
+    limit_memory(memory_bytes > RLIM_INFINITY - arena ? RLIM_INFINITY : memory_bytes + arena);
     if (!grow(request.arena_bytes)) return false;
   }
   const std::size_t size = request.guards_used * sizeof(wire::Range);

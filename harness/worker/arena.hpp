@@ -15,6 +15,7 @@ class MappedArena {
   // is not to be had.
   bool prepare(const wire::Request&, std::uint64_t memory_bytes);
   void* at(wire::Range range) const { return range.offset ? base_ + range.offset : nullptr; }
+  std::uint8_t* bytes() const { return base_; }
   std::uint64_t base() const { return reinterpret_cast<std::uint64_t>(base_); }
 
  private:

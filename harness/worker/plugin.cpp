@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "harness/worker/cuda_driver.hpp"
 #include "harness/worker/fault.hpp"
 #include "harness/worker/float_state.hpp"
 
@@ -122,9 +123,7 @@ LoadedPlugin load_unguarded(const char* path) {
   const auto entry = reinterpret_cast<Entry>(dlsym(library, "w4_plugin_entry"));
   if (!entry) refuse("has no symbol w4_plugin_entry");
   LoadedPlugin loaded = check_plugin(entry(W4_ABI_VERSION));
-  for (const LoadedKernel& kernel : loaded.kernels) {
-    if (kernel.table.device == W4_CUDA) limit_memory(RLIM_INFINITY);
-  }
+  if (loaded.needs_device()) limit_memory(RLIM_INFINITY);
   if (loaded.table.open) {
     const w4_status status = loaded.table.open(0);
     if (status != W4_OK) refuse("open() failed with status " + std::to_string(status));
@@ -132,7 +131,24 @@ LoadedPlugin load_unguarded(const char* path) {
   return loaded;
 }
 
+void tell_device() {
+  const DeviceFacts facts = device_facts();
+  wire::Greeting greeting;
+  greeting.kind = wire::Kind::device;
+  greeting.device = facts.present;
+  copy_text(greeting.text, facts.name.c_str());
+  copy_text(greeting.version, facts.driver.c_str());
+  greet(greeting);
+}
+
 }  // namespace
+
+bool LoadedPlugin::needs_device() const {
+  for (const LoadedKernel& kernel : kernels) {
+    if (kernel.table.device == W4_CUDA) return true;
+  }
+  return false;
+}
 
 void copy_text(char* to, std::size_t room, const char* from) {
   const std::size_t length = from ? strnlen(from, room - 1) : 0;
@@ -167,7 +183,6 @@ LoadedPlugin load_plugin(const char* path, std::uint64_t memory_bytes) {
     refuse("threw a C++ exception while it was loaded");
   }
   hello.after = read_float_state();
-  reset_float_state();
   copy_text(hello.text, loaded.table.vendor);
   copy_text(hello.version, loaded.table.version);
   for (const LoadedKernel& kernel : loaded.kernels) {
@@ -177,7 +192,9 @@ LoadedPlugin load_plugin(const char* path, std::uint64_t memory_bytes) {
     copy_text(greeting.text, kernel.table.name);
     greet(greeting);
   }
+  if (loaded.needs_device()) tell_device();
   std::fflush(stdout);
+  reset_float_state();
   set_phase(wire::Phase::idle);
   greet(hello);
   return loaded;

@@ -17,6 +17,7 @@ struct LoadedKernel {
 struct LoadedPlugin {
   w4_plugin table{};
   std::vector<LoadedKernel> kernels;
+  bool needs_device() const;  // one of the kernels does
 };
 
 // Loads, checks, opens, and greets the judge. On any fault of the plugin: sends `refused` with the

@@ -9,12 +9,17 @@
 #include <ctime>
 #include <exception>
 #include <memory>
+#include <optional>
+#include <string>
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "harness/worker/arena.hpp"
 #include "harness/worker/cpus.hpp"
+#include "harness/worker/cuda_driver.hpp"
+#include "harness/worker/device_memory.hpp"
 #include "harness/worker/fault.hpp"
 #include "harness/worker/float_state.hpp"
 #include "harness/worker/processes.hpp"
@@ -57,8 +62,9 @@ struct Operands {
 
 class Server {
  public:
+  // A driver reserves more addresses than any limit on memory.
   Server(const LoadedPlugin& plugin, std::uint64_t memory_bytes)
-      : plugin_(plugin), memory_bytes_(memory_bytes) {}
+      : plugin_(plugin), memory_bytes_(plugin.needs_device() ? RLIM_INFINITY : memory_bytes) {}
   void answer(const wire::Request&);
 
  private:
@@ -66,12 +72,21 @@ class Server {
   w4_status call(const LoadedKernel&, Operands&, const wire::Request&);
   void tell(const Operands&, const wire::Request&);
   void look_around(const Operands&, const Operands& before);
-  w4_in in(wire::Range range) const { return {arena_.at(range), range.bytes}; }
-  w4_out out(wire::Range range) const { return {arena_.at(range), range.bytes}; }
+  std::string prepare(const wire::Request&);
+  void finish_on_device(const wire::Request&);
+  void refuse(const std::string& why);
+  void send_answer();
+  bool on_device(const wire::Request&) const;
+  // Where the kernel of this call finds its operands.
+  void* at(wire::Range range) const { return on_device_ ? device_->at(range) : arena_.at(range); }
+  w4_in in(wire::Range range) const { return {at(range), range.bytes}; }
+  w4_out out(wire::Range range) const { return {at(range), range.bytes}; }
 
   const LoadedPlugin& plugin_;
   std::uint64_t memory_bytes_;
   MappedArena arena_;
+  std::optional<DeviceMemory> device_;  // from the first call that needs it
+  bool on_device_{};                    // this call
   wire::Answer answer_;
   pid_t self_{getpid()};
 };
@@ -96,6 +111,7 @@ void Server::fill(Operands& to, const wire::Request& from) const {
   call.x_sum = in(from.x_sum);
   call.y = out(from.y);
   call.workspace = out(from.workspace);
+  call.stream = on_device_ ? device_->stream() : nullptr;
 }
 
 w4_status Server::call(const LoadedKernel& kernel, Operands& with, const wire::Request& request) {
@@ -105,7 +121,7 @@ w4_status Server::call(const LoadedKernel& kernel, Operands& with, const wire::R
     case wire::Kind::pack:
       if (!kernel.table.pack) return W4_INTERNAL;
       return kernel.table.pack(kernel.self, &with.problem, &with.weight, out(request.packed),
-                               nullptr);
+                               with.call.value.stream);
     default:
       return kernel.table.run(kernel.self, &with.call.value);
   }
@@ -154,15 +170,48 @@ wire::Phase phase_of(wire::Kind kind) {
   return kind == wire::Kind::pack ? wire::Phase::pack : wire::Phase::run;
 }
 
+bool Server::on_device(const wire::Request& request) const {
+  return request.kind != wire::Kind::plan &&
+         plugin_.kernels.at(request.kernel).table.device == W4_CUDA;
+}
+
+// "" or why the operands cannot be had.
+std::string Server::prepare(const wire::Request& request) {
+  on_device_ = on_device(request);
+  if (request.kind == wire::Kind::plan) return {};
+  if (!arena_.prepare(request, memory_bytes_)) return "the worker cannot map the shared memory";
+  if (!on_device_) return {};
+  if (!device_) {
+    std::string why;
+    const CudaDriver* driver = cuda_driver(why);
+    if (driver == nullptr) return why;
+    device_.emplace(*driver);
+  }
+  return device_->prepare(request, arena_.bytes());
+}
+
+void Server::finish_on_device(const wire::Request& request) {
+  device_->finish(request, arena_.bytes(), answer_);
+  if (answer_.device_code != 0) answer_.kind = wire::Kind::device_error;
+  reset_float_state();
+}
+
+void Server::send_answer() {
+  const ssize_t sent = send(wire::socket_fd, &answer_, sizeof answer_, MSG_NOSIGNAL);
+  if (sent < 0 && (errno == EBADF || errno == ENOTSOCK)) _exit(wire::lost_connection);
+}
+
+void Server::refuse(const std::string& why) {
+  answer_.kind = wire::Kind::refused;
+  copy_text(answer_.reason, why.c_str());
+  send_answer();
+}
+
 void Server::answer(const wire::Request& request) {
   answer_ = {};
   answer_.sequence = request.sequence;
   answer_.phase = phase_of(request.kind);
-  if (request.kind != wire::Kind::plan && !arena_.prepare(request, memory_bytes_)) {
-    answer_.kind = wire::Kind::refused;
-    send(wire::socket_fd, &answer_, sizeof answer_, MSG_NOSIGNAL);
-    return;
-  }
+  if (const std::string why = prepare(request); !why.empty()) return refuse(why);
   Operands with;
   fill(with, request);
   const Operands before = with;
@@ -184,10 +233,10 @@ void Server::answer(const wire::Request& request) {
   answer_.seconds = now() - start;
   if (getpid() != self_) _exit(0);  // a child that came back from the call in its parent's place
   if (answer_.kind == wire::Kind::answer) tell(with, request);
+  if (answer_.kind == wire::Kind::answer && on_device_) finish_on_device(request);
   look_around(with, before);
   set_phase(wire::Phase::idle);
-  const ssize_t sent = send(wire::socket_fd, &answer_, sizeof answer_, MSG_NOSIGNAL);
-  if (sent < 0 && (errno == EBADF || errno == ENOTSOCK)) _exit(wire::lost_connection);
+  send_answer();
 }
 
 }  // namespace
