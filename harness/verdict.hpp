@@ -65,6 +65,9 @@ struct Verdict {
   std::string smallest_fault;  // where a check can say it
   int signal{};
   std::string path_declared, path_observed, path_reason;
+  // Device functions that the last call launched: {name, grid, block}, mangled; null where they
+  // could not be seen.
+  Evidence path_launches{Evidence::List{}};
 };
 
 Verdict passed(std::string reason, Evidence = {});

@@ -317,6 +317,10 @@ std::string process_fault(Rig& rig, const Reply& reply) {
   if (reply.state != rig.subject().clean_state())
     return "the call leaves the floating-point state changed: " +
            describe(reply.state, rig.subject().clean_state());
+  for (const Launch& launch : reply.launches) {
+    if (launch.elsewhere)
+      return "the call launches " + launch.name + " on another stream than the one it is given";
+  }
   if (reply.children > 0)
     return "the call leaves " + std::to_string(reply.children) + " process(es) running";
   if (reply.printed_bytes > 0)

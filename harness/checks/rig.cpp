@@ -28,6 +28,16 @@ std::string status_name(w4_status status) {
   }
 }
 
+Evidence launches_of(const Reply& reply) {
+  if (!reply.launches_known) return nullptr;
+  Evidence::List list;
+  const auto three = [](const std::int32_t(&n)[3]) { return Evidence::List{n[0], n[1], n[2]}; };
+  for (const Launch& launch : reply.launches)
+    list.emplace_back(Evidence::Object{
+        {"name", launch.name}, {"grid", three(launch.grid)}, {"block", three(launch.block)}});
+  return list;
+}
+
 // An end without an answer is the verdict of whatever check was running.
 void expect_answer(const Reply& reply, const char* call) {
   if (!reply.answered()) {
@@ -73,6 +83,7 @@ Answer Rig::run(const Activations& x, const CallOptions& options) {
 Answer Rig::run(const Problem& p, const Activations& x, const CallOptions& options) {
   Answer answer{subject_.run(to_abi(p), to_bytes(p, x), options), {}};
   expect_answer(answer.reply, "run");
+  if (answer.reply.on_device) launches_ = launches_of(answer.reply);
   // A path other than the declared one stays on record whatever is run after it.
   if (ran_ == declared_) {
     ran_ = answer.reply.ran;
@@ -108,6 +119,7 @@ Verdict finish(Rig& rig, Verdict (*body)(Rig&)) {
   verdict.path_declared = rig.declared().empty() ? plan.path : rig.declared();
   verdict.path_reason = plan.reason;
   verdict.path_observed = rig.ran();
+  verdict.path_launches = rig.launches();
   if (verdict.outcome == Outcome::pass && rig.ran() != rig.declared()) {
     verdict.outcome = Outcome::fallback;
     verdict.reason = "right answers, but run() took path '" + rig.ran() +

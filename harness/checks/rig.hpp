@@ -42,6 +42,8 @@ class Rig {
   // where neither is known.
   const std::string& ran() const { return ran_; }
   const std::string& declared() const { return declared_; }
+  // Of the last call, as a verdict says it.
+  const Evidence& launches() const { return launches_; }
 
  private:
   KernelPort& subject_;
@@ -51,6 +53,7 @@ class Rig {
   std::map<std::string, std::string>
       paths_;  // by problem line: what plan() says for other m, types, strides
   std::string ran_, declared_;
+  Evidence launches_{Evidence::List{}};
 };
 
 // Calls the check; a CaseOver becomes its verdict; a pass by another path than declared becomes

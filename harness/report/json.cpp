@@ -123,7 +123,7 @@ Json case_json(const RunResult& run, const RunCase& c) {
   out["path"] = {{"declared", v.path_declared},
                  {"observed", v.path_observed},
                  {"reason", v.path_reason},
-                 {"launches", Json::array()}};
+                 {"launches", to_json(v.path_launches)}};
   out["evidence"] = to_json(v.evidence);
   out["worst"] = v.worst ? worst_json(*v.worst) : Json(nullptr);
   out["smallest_fault"] = v.smallest_fault.empty() ? Json(nullptr) : Json(v.smallest_fault);

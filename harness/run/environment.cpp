@@ -81,9 +81,4 @@ Environment this_environment() {
   return host;
 }
 
-std::string no_device_reason(const Environment& host) {
-  if (host.device == "none") return "no CUDA device";
-  return "this build has no device worker";
-}
-
 }  // namespace w4

@@ -21,7 +21,4 @@ struct Environment {
 };
 Environment this_environment();
 
-// "" where kernels of W4_CUDA can be run, else why not.
-std::string no_device_reason(const Environment&);
-
 }  // namespace w4

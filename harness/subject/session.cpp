@@ -181,6 +181,7 @@ bool Session::exchange(wire::Request& request, const std::vector<const Segment*>
 
 bool Session::call(wire::Request& request, const std::vector<const Segment*>& segments,
                    std::uint64_t end, Reply& reply) {
+  reply.on_device = on_device_;
   if (on_device_ && !plugin_.no_device.empty()) {
     reply.status = W4_DEVICE_ERROR;
     reply.how = "no CUDA device: " + plugin_.no_device;

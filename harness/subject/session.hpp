@@ -26,7 +26,6 @@ class Session {
   const WorkerLimits& limits() const { return limits_; }
   Arena& arena() { return arena_; }
   int deaths() const { return deaths_; }
-  bool on_device() const { return on_device_; }
 
   // plan(), asked now; nothing if the worker died of it, and the reply says how.
   std::optional<Plan> ask(const AbiProblem&, Reply&);

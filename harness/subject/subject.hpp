@@ -72,6 +72,7 @@ struct Reply {
   std::uint64_t printed_bytes{};  // written to stdout and stderr during the call
   std::string printed;            // its start, printable characters
   double seconds{};
+  bool on_device{};       // of a kernel whose operands lie there
   bool launches_known{};  // on a device, where launches can be traced
   std::uint32_t launches_seen{};
   std::vector<Launch> launches;  // the first of them

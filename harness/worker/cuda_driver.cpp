@@ -87,6 +87,7 @@ CUmemAllocationProp memory_of_device() {
 }
 
 int open_device(OpenDevice* opened) {
+  watch_launches();  // a tracer sees most of a context that is younger than itself
   CUresult error = api.cuDevicePrimaryCtxRetain(&context, device);
   if (error == CUDA_SUCCESS) error = api.cuCtxSetCurrent(context);
   CUstream stream{};

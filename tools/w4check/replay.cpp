@@ -39,12 +39,11 @@ int replay_command(const ReplayArgs& args) {
   suite.checks = {exactly(choose_checks({repro.check}, command), repro.check,
                           [](const Check* c) { return std::string(c->id); })};
   ReportFiles files = open_reports(args.json, args.junit);
-  const Environment host = this_environment();
-  const std::vector<std::string> plugins =
-      repro.plugin.empty() ? std::vector<std::string>{} : std::vector{repro.plugin};
-  suite.kernels = {
-      exactly(choose_kernels(load_plugins(plugins, suite.limits), {repro.kernel}, command, host),
-              repro.kernel, [](const SuiteKernel& k) { return k.name; })};
+  const std::vector<LoadedPlugin> plugins = load_plugins(
+      repro.plugin.empty() ? std::vector<std::string>{} : std::vector{repro.plugin}, suite.limits);
+  const Environment host = environment_with(plugins);
+  suite.kernels = {exactly(choose_kernels(plugins, {repro.kernel}, command), repro.kernel,
+                           [](const SuiteKernel& k) { return k.name; })};
   suite.kernels.front().literal = true;
   if (!repro.plugin.empty()) suite.kernels.front().plugin.label = repro.plugin;
 

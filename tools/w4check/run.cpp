@@ -98,9 +98,9 @@ int run_command(const RunArgs& args) {
   ReportFiles files = open_reports(args.json, args.junit);
   std::unique_ptr<OutputFile> paths;
   if (!args.record_paths.empty()) paths = std::make_unique<OutputFile>(args.record_paths);
-  const Environment host = this_environment();
-  suite.kernels =
-      choose_kernels(load_plugins(args.plugins, suite.limits), args.kernels, command, host);
+  const std::vector<LoadedPlugin> plugins = load_plugins(args.plugins, suite.limits);
+  const Environment host = environment_with(plugins);
+  suite.kernels = choose_kernels(plugins, args.kernels, command);
   require_device(suite);
   suite.seed = read_seed(args.seed);
 

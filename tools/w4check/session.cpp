@@ -28,15 +28,27 @@ ReportFiles open_reports(const std::string& json, const std::string& junit) {
   return files;
 }
 
+Environment environment_with(const std::vector<LoadedPlugin>& plugins) {
+  Environment host = this_environment();
+  for (const LoadedPlugin& plugin : plugins) {
+    if (plugin.info->device.empty()) continue;
+    host.device = plugin.info->device;
+    host.driver = plugin.info->driver;
+  }
+  return host;
+}
+
 std::vector<SuiteKernel> choose_kernels(const std::vector<LoadedPlugin>& plugins,
                                         const std::vector<std::string>& patterns,
-                                        const std::string& command, const Environment& host) {
+                                        const std::string& command) {
   std::vector<SuiteKernel> all;
   for (const LoadedPlugin& plugin : plugins) {
     for (const auto& kernel : plugin.info->kernels) {
       const bool on_device = kernel.device != W4_HOST;
       all.push_back({plugin, kernel.name, on_device, false, !patterns.empty(),
-                     on_device ? no_device_reason(host) : ""});
+                     on_device && !plugin.info->no_device.empty()
+                         ? "no CUDA device: " + plugin.info->no_device
+                         : ""});
     }
   }
   std::vector<std::string_view> names;

@@ -20,9 +20,11 @@ ReportFiles open_reports(const std::string& json, const std::string& junit);
 
 // Patterns choose among the kernels of all plugins; none: all. `command` begins the message where
 // one matches nothing.
+// The host, with the device that a plugin's worker found.
+Environment environment_with(const std::vector<LoadedPlugin>&);
 std::vector<SuiteKernel> choose_kernels(const std::vector<LoadedPlugin>&,
                                         const std::vector<std::string>& patterns,
-                                        const std::string& command, const Environment&);
+                                        const std::string& command);
 std::vector<const Check*> choose_checks(const std::vector<std::string>& patterns,
                                         const std::string& command);
 
