@@ -31,6 +31,7 @@ const char* bit_trick_declines(const Request& request) {
 }  // namespace
 
 const Support bit_trick_can{
+    .x = 0,
     .mul = set_of(W4_F16, W4_BF16),
     .y = floats,
     .scale = set_of(W4_F16, W4_BF16),

@@ -58,6 +58,10 @@ bool read_layout(const char* name, Layout& layout) {
   if (is("codes")) return layout.storage = Storage::codes, true;
   if (is("gptq_v1")) return layout.storage = Storage::gptq_v1, true;
   if (is("gptq_v2")) return layout.storage = Storage::gptq_v2, true;
+  if (is("awq_gemm")) return layout.storage = Storage::awq_gemm, read_digits("02461357", layout);
+  if (is("awq_gemv")) return layout.storage = Storage::awq_gemv, true;
+  if (is("awq_gemv_fast")) return layout.storage = Storage::awq_gemv_fast, true;
+  if (is("compressed_tensors")) return layout.storage = Storage::compressed_tensors, true;
   if (begins("kpack:")) return layout.storage = Storage::kpack, read_digits(name + 6, layout);
   if (begins("npack:")) return layout.storage = Storage::npack, read_digits(name + 6, layout);
   return false;
@@ -109,7 +113,8 @@ bool check_types(const Support& can, const w4_problem& p, Answer& answer) {
                   type);
   };
   if (!holds(can.mul, p.mul_type)) return no("mul", p.mul_type);
-  if (p.x_type != p.mul_type) {
+  if (can.x != 0 ? !holds(can.x, p.x_type) : p.x_type != p.mul_type) {
+    if (can.x != 0) return no("x", p.x_type);
     return refuse(answer, W4_UNSUPPORTED,
                   "x type %s (%u): X must be stored as it is multiplied, %s", type_name(p.x_type),
                   p.x_type, type_name(p.mul_type));
@@ -131,25 +136,84 @@ bool check_types(const Support& can, const w4_problem& p, Answer& answer) {
   return true;
 }
 
+// The zero forms that a layout stores.
+constexpr std::uint32_t forms_of(Storage storage) {
+  switch (storage) {
+    case Storage::gptq_v1:
+      return set_of(W4_ZERO_8, W4_ZERO_CODE_M1);
+    case Storage::gptq_v2:
+    case Storage::awq_gemm:
+    case Storage::awq_gemv:
+    case Storage::compressed_tensors:
+      return set_of(W4_ZERO_8, W4_ZERO_CODE);
+    case Storage::awq_gemv_fast:
+      return set_of(W4_ZERO_ADD);
+    default:
+      return ~std::uint32_t{0};
+  }
+}
+
 bool check_zero(const Support& can, const Request& request, Answer& answer) {
   const w4_problem& p = request.p;
   if (!holds(can.zeros, p.zero)) {
     return refuse(answer, W4_UNSUPPORTED, "zero form %s (%u) is not supported", zero_name(p.zero),
                   p.zero);
   }
-  const bool v1 = request.layout.storage == Storage::gptq_v1;
-  if (request.gptq() && p.zero != W4_ZERO_8 && p.zero != (v1 ? W4_ZERO_CODE_M1 : W4_ZERO_CODE)) {
+  if (!holds(forms_of(request.layout.storage), p.zero)) {
     return refuse(answer, W4_UNSUPPORTED, "zero form %s: layout %s does not store it",
                   zero_name(p.zero), p.layout);
   }
   std::uint32_t stored = floats;
   if (p.zero <= W4_ZERO_8) stored |= set_of(0, W4_U8, W4_U4);  // says nothing
   if (p.zero == W4_ZERO_CODE || p.zero == W4_ZERO_CODE_M1) {
-    stored = request.gptq() ? set_of(W4_U4) : set_of(W4_U8);
+    stored = request.nibble_zeros() ? set_of(W4_U4) : set_of(W4_U8);
   }
+  if (request.layout.storage == Storage::awq_gemv_fast) stored = set_of(p.scale_type);
   if (!holds(stored, p.zero_type)) {
     return refuse(answer, W4_UNSUPPORTED, "zero type %s (%u): not what %s stores for zero form %s",
                   type_name(p.zero_type), p.zero_type, p.layout, zero_name(p.zero));
+  }
+  return true;
+}
+
+// What a layout divides k and n by.
+struct Multiples {
+  int k, n;
+};
+constexpr Multiples multiples_of(Storage storage) {
+  switch (storage) {
+    case Storage::gptq_v1:
+    case Storage::gptq_v2:
+      return {8, 8};
+    case Storage::awq_gemm:
+      return {1, 8};
+    case Storage::awq_gemv:
+      return {8, 1};
+    case Storage::awq_gemv_fast:
+      return {64, 4};
+    default:
+      return {1, 1};
+  }
+}
+
+// AWQ and compressed-tensors have whole groups only; AWQ has no g_idx, its GEMV forms no group of
+// another size than those whose padding is known.
+bool check_groups(const Request& request, Answer& answer) {
+  const w4_problem& p = request.p;
+  const Storage storage = request.layout.storage;
+  const bool gemv = storage == Storage::awq_gemv || storage == Storage::awq_gemv_fast;
+  const bool awq = gemv || storage == Storage::awq_gemm;
+  if (!awq && storage != Storage::compressed_tensors) return true;
+  if (awq && request.act_order()) {
+    return refuse(answer, W4_UNSUPPORTED, "act-order: layout %s has no g_idx", p.layout);
+  }
+  if (p.k % p.group != 0) {
+    return refuse(answer, W4_UNSUPPORTED, "layout %s: k=%lld must be a multiple of group=%lld",
+                  p.layout, show(p.k), show(p.group));
+  }
+  if (gemv && p.group != 32 && p.group != 64 && p.group < 128) {
+    return refuse(answer, W4_UNSUPPORTED, "layout %s: group=%lld is neither 32, 64 nor 128 or more",
+                  p.layout, show(p.group));
   }
   return true;
 }
@@ -163,11 +227,13 @@ bool check_layout(const Support& can, Request& request, Answer& answer) {
   if (!holds(can.storages, static_cast<std::uint32_t>(request.layout.storage))) {
     return refuse(answer, W4_UNSUPPORTED, "layout %s: this kernel does not read it", p.layout);
   }
-  if (request.gptq() && (p.k % 8 != 0 || p.n % 8 != 0)) {
-    return refuse(answer, W4_UNSUPPORTED, "layout %s: k=%lld and n=%lld must be multiples of 8",
-                  p.layout, show(p.k), show(p.n));
+  const Multiples of = multiples_of(request.layout.storage);
+  if (p.k % of.k != 0 || p.n % of.n != 0) {
+    return refuse(answer, W4_UNSUPPORTED,
+                  "layout %s: k=%lld and n=%lld must be multiples of %d and %d", p.layout,
+                  show(p.k), show(p.n), of.k, of.n);
   }
-  return true;
+  return check_groups(request, answer);
 }
 
 // Products that saturate far below overflow, so that "too large" is one comparison at the end.
@@ -176,6 +242,33 @@ std::int64_t times(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   if (__builtin_mul_overflow(a, b, &product)) return too_large;
   return std::min(product, too_large);
+}
+
+std::int64_t code_bytes(const Request& request) {
+  const w4_problem& p = request.p;
+  switch (request.layout.storage) {
+    case Storage::codes:
+      return times(p.k, p.n);
+    case Storage::npack:
+    case Storage::awq_gemm:
+      return times(times(p.k, ceil_div(p.n, 8)), 4);
+    case Storage::awq_gemv_fast:
+      return times(p.k, p.n) / 2;
+    default:
+      return times(times(ceil_div(p.k, 8), p.n), 4);
+  }
+}
+
+std::int64_t integer_zero_bytes(const Request& request) {
+  const w4_problem& p = request.p;
+  switch (request.layout.storage) {
+    case Storage::awq_gemv:
+      return times(times(p.n, gemv_zero_words(p)), 4);
+    case Storage::compressed_tensors:
+      return times(times(ceil_div(p.n, 8), p.groups), 4);
+    default:
+      return request.nibble_zeros() ? times(p.groups, p.n) / 2 : times(p.groups, p.n);
+  }
 }
 
 BufferBytes buffer_bytes(const Request& request) {
@@ -188,23 +281,18 @@ BufferBytes buffer_bytes(const Request& request) {
   bytes.x = p.x_type == W4_S4 ? (x_elements + 1) / 2 : times(x_elements, bytes_of(p.x_type));
   bytes.x_scale = times(times(p.m, ceil_div(p.k, p.x_group)), 4);
   bytes.y = times(elements(p.y_stride, p.n), bytes_of(p.y_type));
-  switch (request.layout.storage) {
-    case Storage::codes:
-      bytes.codes = times(p.k, p.n);
-      break;
-    case Storage::npack:
-      bytes.codes = times(times(p.k, ceil_div(p.n, 8)), 4);
-      break;
-    default:
-      bytes.codes = times(times(ceil_div(p.k, 8), p.n), 4);
-      break;
-  }
+  bytes.codes = code_bytes(request);
   const std::int64_t per_group = times(p.groups, p.n);
-  bytes.scale = times(per_group, bytes_of(p.scale_type));
+  std::int64_t scales = per_group;
+  if (request.layout.storage == Storage::awq_gemv ||
+      request.layout.storage == Storage::awq_gemv_fast) {
+    scales = times(p.n, 8 * gemv_zero_words(p));
+  }
+  bytes.scale = times(scales, bytes_of(p.scale_type));
   if (p.zero == W4_ZERO_CODE || p.zero == W4_ZERO_CODE_M1) {
-    bytes.zero = request.gptq() ? per_group / 2 : per_group;
+    bytes.zero = integer_zero_bytes(request);
   } else if (p.zero >= W4_ZERO_REAL) {
-    bytes.zero = times(per_group, bytes_of(p.zero_type));
+    bytes.zero = times(scales, bytes_of(p.zero_type));
   }
   bytes.g_idx = request.act_order() ? times(p.k, 4) : 0;
   bytes.bias = request.has_bias() ? times(p.n, bytes_of(p.bias_type)) : 0;
@@ -229,6 +317,7 @@ Answer check_problem(const Support& can, const w4_problem* given, Request& reque
   if (given == nullptr) return refuse(answer, W4_BAD_ARGUMENT, "problem is NULL"), answer;
   request = Request{};
   request.p = read_struct(given);
+  request.can = &can;
   const w4_problem& p = request.p;
   if (p.struct_bytes < sizeof(w4_problem)) {
     refuse(answer, W4_BAD_ARGUMENT, "problem.struct_bytes is %u: version 1 has %zu", p.struct_bytes,

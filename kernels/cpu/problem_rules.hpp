@@ -12,7 +12,17 @@
 
 namespace w4 {
 
-enum class Storage : std::uint8_t { codes, kpack, npack, gptq_v1, gptq_v2 };
+enum class Storage : std::uint8_t {
+  codes,
+  kpack,
+  npack,
+  gptq_v1,
+  gptq_v2,
+  awq_gemm,
+  awq_gemv,
+  awq_gemv_fast,
+  compressed_tensors
+};
 
 // A layout name, taken apart. nibble_of[e]: the nibble of a word that holds element e of its eight.
 struct Layout {
@@ -26,16 +36,22 @@ struct BufferBytes {
   std::int64_t x{}, x_scale{}, y{}, codes{}, scale{}, zero{}, g_idx{}, bias{};
 };
 
+struct Support;
+
 // A problem that has passed: the host's fields, the layout taken apart, the sizes.
 struct Request {
   w4_problem p{};
+  const Support* can{};  // of the kernel that takes it
   Layout layout;
   BufferBytes bytes;
   bool act_order() const { return (p.flags & W4_ACT_ORDER) != 0; }
   bool has_bias() const { return (p.flags & W4_HAS_BIAS) != 0; }
-  bool packed_words() const { return layout.storage != Storage::codes; }
   bool gptq() const {
     return layout.storage == Storage::gptq_v1 || layout.storage == Storage::gptq_v2;
+  }
+  bool nibble_zeros() const {
+    return gptq() || layout.storage == Storage::awq_gemm || layout.storage == Storage::awq_gemv ||
+           layout.storage == Storage::compressed_tensors;
   }
 };
 
@@ -50,11 +66,12 @@ constexpr bool holds(std::uint32_t set, std::uint32_t id) {
 
 constexpr std::uint32_t floats = set_of(W4_F32, W4_F16, W4_BF16);
 
-// What a kernel takes. X is stored as it is multiplied.
+// What a kernel takes. X is stored as it is multiplied, but for a kernel that narrows it: one whose
+// `x` is not empty.
 struct Support {
-  std::uint32_t mul, y, scale, bias;  // sets of types
-  std::uint32_t zeros;                // set of zero forms
-  std::uint32_t storages;             // set of Storage
+  std::uint32_t x, mul, y, scale, bias;  // sets of types
+  std::uint32_t zeros;                   // set of zero forms
+  std::uint32_t storages;                // set of Storage
   bool act_order, x_scales;
   const char* (*declines)(const Request&);  // a limit of this kernel alone: the reason, or null
 };
@@ -71,6 +88,13 @@ Answer check_problem(const Support&, const w4_problem* given, Request& request);
 // ceil(a/b) for a >= 1, b >= 1.
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a - 1) / b + 1;
+}
+
+// Words a column of zeros takes in the AWQ GEMV layouts: ceil(groups/8) rounded up to 1 (groups of
+// 128 and more), 2 (64) or 4 (32).
+constexpr std::int64_t gemv_zero_words(const w4_problem& p) {
+  const std::int64_t unit = p.group >= 128 ? 1 : p.group >= 64 ? 2 : 4;
+  return ceil_div(ceil_div(p.groups, 8), unit) * unit;
 }
 
 // A host's struct as this library knows it: what lies beyond struct_bytes is 0.

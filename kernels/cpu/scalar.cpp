@@ -9,14 +9,16 @@
 namespace w4 {
 
 const Support scalar_can{
+    .x = 0,
     .mul = floats,
     .y = floats,
     .scale = floats,
     .bias = floats,
     .zeros = set_of(W4_ZERO_SIGNED, W4_ZERO_8, W4_ZERO_CODE, W4_ZERO_CODE_M1, W4_ZERO_REAL,
                     W4_ZERO_ADD, W4_ZERO_ADD_8),
-    .storages =
-        set_of(Storage::codes, Storage::kpack, Storage::npack, Storage::gptq_v1, Storage::gptq_v2),
+    .storages = set_of(Storage::codes, Storage::kpack, Storage::npack, Storage::gptq_v1,
+                       Storage::gptq_v2, Storage::awq_gemm, Storage::awq_gemv,
+                       Storage::awq_gemv_fast, Storage::compressed_tensors),
     .act_order = true,
     .x_scales = false,
     .declines = nullptr,

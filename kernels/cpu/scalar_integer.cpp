@@ -10,12 +10,14 @@ namespace {
 
 constexpr Support integer_can(std::uint32_t x_type) {
   return {
+      .x = 0,
       .mul = set_of(x_type),
       .y = floats,
       .scale = floats,
       .bias = floats,
       .zeros = set_of(W4_ZERO_SIGNED, W4_ZERO_8, W4_ZERO_CODE, W4_ZERO_CODE_M1),
-      .storages = set_of(Storage::codes, Storage::gptq_v1, Storage::gptq_v2),
+      .storages = set_of(Storage::codes, Storage::gptq_v1, Storage::gptq_v2, Storage::awq_gemm,
+                         Storage::awq_gemv, Storage::compressed_tensors),
       .act_order = true,
       .x_scales = true,
       .declines = nullptr,

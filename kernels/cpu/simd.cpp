@@ -21,6 +21,7 @@ const char* simd_declines(const Request& request) {
 }  // namespace
 
 const Support simd_can{
+    .x = 0,
     .mul = floats,
     .y = floats,
     .scale = floats,

@@ -33,7 +33,7 @@ void load_codes(const Request&, const Buffers&, std::int64_t k, std::int64_t fir
 void load_integer_zeros(const Request&, const Buffers&, std::int64_t group, std::int64_t first,
                         std::int64_t count, std::int16_t* out);
 
-// Scales [groups][n] of a group, as floats (exact).
+// Scales of a group, as floats (exact).
 void load_scales(const Request&, const Buffers&, std::int64_t group, std::int64_t first,
                  std::int64_t count, float* out);
 

@@ -14,6 +14,9 @@ const std::vector<std::string> all_layouts = {"codes",          "kpack:01234567"
 const std::vector<Sizes> all_sizes = {{1, 1, 1, 1},      {1, 8, 8, 8},    {2, 24, 40, 16},
                                       {5, 16, 32, 8},    {4, 9, 37, 5},   {17, 130, 48, 24},
                                       {3, 136, 264, 64}, {66, 3, 20, 32}, {7, 8, 16, 3}};
+// For layouts with whole groups of the sizes that AWQ has.
+const std::vector<Sizes> whole_groups = {
+    {1, 8, 128, 128}, {2, 16, 192, 64}, {5, 136, 64, 32}, {67, 24, 1152, 128}, {3, 8, 320, 32}};
 
 struct Outcome {
   int right{0}, declined{0};
@@ -58,6 +61,29 @@ Outcome sweep(const std::string& plugin, const std::string& name,
   return outcome;
 }
 
+// The layouts that checkpoints have, with the forms that they store.
+Outcome sweep_stored(const std::string& name, std::vector<std::uint32_t> types) {
+  struct Stored {
+    const char* layout;
+    std::uint32_t zero;
+  };
+  Outcome outcome;
+  for (const auto& [layout, zero] : {Stored{"awq_gemm", W4_ZERO_8},
+                                     {"awq_gemm", W4_ZERO_CODE},
+                                     {"awq_gemv", W4_ZERO_8},
+                                     {"awq_gemv", W4_ZERO_CODE},
+                                     {"compressed_tensors", W4_ZERO_8},
+                                     {"compressed_tensors", W4_ZERO_CODE},
+                                     {"awq_gemv_fast", W4_ZERO_ADD}}) {
+    for (const std::uint32_t type : types) {
+      for (const Sizes& sizes : whole_groups) {
+        judge(find_kernel("cpu", name), make_case(layout, zero, type, sizes), outcome);
+      }
+    }
+  }
+  return outcome;
+}
+
 constexpr int sizes = 9, sizes_of_8 = 5,
               sizes_k8 = 6;  // all; n and k multiples of 8; k a multiple of 8
 
@@ -85,6 +111,19 @@ TEST_CASE("cpu.scalar_s8 multiplies bytes and GPTQ words") {
 TEST_CASE("cpu.scalar_s4 multiplies nibbles") {
   const Outcome seen = sweep("cpu", "cpu.scalar_s4", {W4_S4});
   CHECK(seen.right == 4 * sizes + 2 * 2 * sizes_of_8);
+}
+
+TEST_CASE("the scalar kernels read what AWQ and compressed-tensors checkpoints hold") {
+  CHECK(sweep_stored("cpu.scalar", {W4_F16, W4_BF16, W4_F32}).right == 7 * 3 * 5);
+  CHECK(sweep_stored("cpu.scalar_s8", {W4_S8}).right == 6 * 5);
+  CHECK(sweep_stored("cpu.scalar_s4", {W4_S4}).right == 6 * 5);
+}
+
+TEST_CASE("compressed-tensors needs no multiples of 8") {
+  for (const std::uint32_t zero : {W4_ZERO_8, W4_ZERO_CODE}) {
+    const Case c = make_case("compressed_tensors", zero, W4_F16, {3, 13, 30, 10});
+    CHECK(run_case(find_kernel("cpu", "cpu.scalar"), c).y == plain_product(c));
+  }
 }
 
 TEST_CASE("example.scalar multiplies codes with zero 8 and code") {

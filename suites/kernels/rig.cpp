@@ -29,11 +29,25 @@ bool starts(const std::string& text, const char* with) {
 bool is_gptq(const Case& c) {
   return starts(c.layout, "gptq");
 }
+// Integer zeros in nibbles; the others keep a byte each.
+bool has_nibble_zeros(const Case& c) {
+  return is_gptq(c) || c.layout == "awq_gemm" || c.layout == "awq_gemv" ||
+         c.layout == "compressed_tensors";
+}
 
 // Nibble that holds element e.
 int nibble_of(const Case& c, std::int64_t element) {
-  if (is_gptq(c)) return static_cast<int>(element);
-  return static_cast<int>(c.layout.substr(6).find(static_cast<char>('0' + element)));
+  std::string order = "01234567";
+  if (c.layout == "awq_gemm") order = "02461357";
+  if (starts(c.layout, "kpack") || starts(c.layout, "npack")) order = c.layout.substr(6);
+  return static_cast<int>(order.find(static_cast<char>('0' + element)));
+}
+
+// Groups a column has room for in AWQ's GEMV forms: 8 a word, the words a multiple of 4, 2 or 1.
+std::int64_t gemv_groups(const Case& c) {
+  std::int64_t words = (c.p.groups + 7) / 8;
+  while (c.p.group < 128 && words % (c.p.group == 64 ? 2 : 4) != 0) ++words;
+  return 8 * words;
 }
 
 std::size_t at(std::int64_t i) {
@@ -45,6 +59,27 @@ void put_word(std::vector<std::byte>& bytes, std::int64_t word, int nibble, int 
   bytes[byte] |= static_cast<std::byte>((value & 15) << (nibble % 2 * 4));
 }
 
+struct Place {
+  std::int64_t word;  // of 32 bits
+  int nibble;
+};
+
+Place place_of(const Case& c, std::int64_t row, std::int64_t column) {
+  const std::int64_t n = c.p.n, k = c.p.k;
+  if (starts(c.layout, "npack") || c.layout == "awq_gemm") {
+    return {row * ((n + 7) / 8) + column / 8, nibble_of(c, column % 8)};
+  }
+  if (c.layout == "awq_gemv" || c.layout == "compressed_tensors") {
+    return {column * ((k + 7) / 8) + row / 8, nibble_of(c, row % 8)};
+  }
+  if (c.layout == "awq_gemv_fast") {
+    const std::int64_t half =
+        column / 4 * k + row / 64 * 64 + column % 4 * 16 + row % 64 / 32 * 8 + row % 8;
+    return {half / 2, static_cast<int>(half % 2 * 4 + row % 32 / 8)};
+  }
+  return {row / 8 * n + column, nibble_of(c, row % 8)};
+}
+
 std::vector<std::byte> codes_bytes(const Case& c) {
   const std::int64_t n = c.p.n, k = c.p.k;
   if (c.layout == "codes") {
@@ -52,14 +87,12 @@ std::vector<std::byte> codes_bytes(const Case& c) {
     for (const int code : c.codes) bytes.push_back(static_cast<std::byte>(code));
     return bytes;
   }
-  const bool along_n = starts(c.layout, "npack");
-  const std::int64_t words = along_n ? k * ((n + 7) / 8) : (k + 7) / 8 * n;
-  std::vector<std::byte> bytes(at(words * 4));
+  const Place last = place_of(c, k - 1, n - 1);
+  std::vector<std::byte> bytes(at((last.word + 1) * 4));
   for (std::int64_t row = 0; row < k; ++row) {
     for (std::int64_t column = 0; column < n; ++column) {
-      const std::int64_t word = along_n ? row * ((n + 7) / 8) + column / 8 : row / 8 * n + column;
-      put_word(bytes, word, nibble_of(c, (along_n ? column : row) % 8),
-               c.codes[at(row * n + column)]);
+      const Place place = place_of(c, row, column);
+      put_word(bytes, place.word, place.nibble, c.codes[at(row * n + column)]);
     }
   }
   return bytes;
@@ -75,18 +108,55 @@ std::vector<std::byte> words_of(std::uint32_t type, const std::vector<double>& v
   return bytes;
 }
 
+// Element of the stored scales where that of (group, column) lies.
+std::int64_t scale_place(const Case& c, std::int64_t group, std::int64_t column) {
+  if (c.layout == "compressed_tensors") return column * c.p.groups + group;
+  if (c.layout == "awq_gemv") return column * gemv_groups(c) + group;
+  return group * c.p.n + column;
+}
+
+// Scales, or zeros kept like them; NaN in what pads them.
+std::vector<std::byte> table_bytes(const Case& c, std::uint32_t type,
+                                   const std::vector<double>& values) {
+  std::vector<double> stored(values.size(), std::nan(""));
+  if (starts(c.layout, "awq_gemv")) stored.resize(at(gemv_groups(c) * c.p.n), std::nan(""));
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(values.size()); ++i) {
+    stored[at(scale_place(c, i / c.p.n, i % c.p.n))] = values[at(i)];
+  }
+  return words_of(type, stored);
+}
+
+Place zero_place(const Case& c, std::int64_t group, std::int64_t column) {
+  if (c.layout == "awq_gemv") {
+    return {column * gemv_groups(c) / 8 + group / 8, static_cast<int>(group % 8)};
+  }
+  if (c.layout == "compressed_tensors") {
+    return {column / 8 * c.p.groups + group, static_cast<int>(column % 8)};
+  }
+  return {group * (c.p.n / 8) + column / 8, nibble_of(c, column % 8)};
+}
+
 std::optional<std::vector<std::byte>> zero_bytes(const Case& c) {
-  if (c.p.zero >= W4_ZERO_REAL) return words_of(c.p.zero_type, c.zeros);
-  const bool stored = c.p.zero >= W4_ZERO_CODE || (c.p.zero == W4_ZERO_8 && is_gptq(c));
+  if (c.p.zero >= W4_ZERO_REAL) return table_bytes(c, c.p.zero_type, c.zeros);
+  const bool centred = c.p.zero == W4_ZERO_8;
+  const bool stored = c.p.zero >= W4_ZERO_CODE ||
+                      (centred && has_nibble_zeros(c) && c.layout != "compressed_tensors");
   if (!stored) return std::nullopt;
   const int less = c.p.zero == W4_ZERO_CODE_M1 || c.layout == "gptq_v1" ? 1 : 0;
-  std::vector<std::byte> bytes(is_gptq(c) ? c.zeros.size() / 2 : c.zeros.size());
-  for (std::size_t i = 0; i < c.zeros.size(); ++i) {
-    const int value = static_cast<int>(c.zeros[i]) - less;
-    if (is_gptq(c)) {
-      bytes[i / 2] |= static_cast<std::byte>(value << (i % 2 * 4));
+  std::vector<std::byte> bytes(c.zeros.size());
+  if (has_nibble_zeros(c)) {
+    std::int64_t words = c.p.groups * c.p.n / 8;
+    if (c.layout == "awq_gemv") words = c.p.n * gemv_groups(c) / 8;
+    if (c.layout == "compressed_tensors") words = (c.p.n + 7) / 8 * c.p.groups;
+    bytes.assign(at(words * 4), std::byte{0});
+  }
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(c.zeros.size()); ++i) {
+    const int value = static_cast<int>(c.zeros[at(i)]) - less;
+    if (has_nibble_zeros(c)) {
+      const Place place = zero_place(c, i / c.p.n, i % c.p.n);
+      put_word(bytes, place.word, place.nibble, value);
     } else {
-      bytes[i] = static_cast<std::byte>(value);
+      bytes[at(i)] = static_cast<std::byte>(value);
     }
   }
   return bytes;
@@ -199,7 +269,7 @@ Case make_case(const std::string& layout, std::uint32_t zero, std::uint32_t type
   p.scale_type = integers ? static_cast<std::uint32_t>(W4_F16) : type;
   p.zero = zero;
   p.zero_type = W4_U8;
-  if (is_gptq(c)) p.zero_type = W4_U4;
+  if (has_nibble_zeros(c)) p.zero_type = W4_U4;
   if (zero >= W4_ZERO_REAL) p.zero_type = p.scale_type;
   p.x_align = p.y_align = 4;
   const std::int64_t per_group = p.groups * s.n;
@@ -267,7 +337,7 @@ Result run_case(const w4_kernel& kernel, const Case& c) {
   result.path = plan.path;
   result.packed_bytes = plan.packed_bytes;
 
-  const Tensor codes(codes_bytes(c)), scale(words_of(p.scale_type, c.scales), 2);
+  const Tensor codes(codes_bytes(c)), scale(table_bytes(c, p.scale_type, c.scales), 2);
   const auto zeros = zero_bytes(c);
   const Tensor zero(zeros.value_or(std::vector<std::byte>{}));
   std::vector<std::byte> index(c.g_idx.size() * 4);
