@@ -2,6 +2,7 @@
 // The ABI's plan, pack and run for every row: validation, struct sizes and buffer sizes are the
 // same for all kernels.
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <iterator>
 
@@ -13,6 +14,11 @@ namespace {
 const Row* row_of(const w4_kernel* self) {
   if (self == nullptr || self->device != W4_HOST) return nullptr;
   return static_cast<const Row*>(self->user);
+}
+
+Answer check(const Row& row, const w4_problem* problem, Request& request) {
+  if (row.can != nullptr) return check_problem(*row.can, problem, request);
+  return row.check(problem, request);
 }
 
 // Copies the fields that fit whole into what the host has; struct_bytes stays the host's.
@@ -75,14 +81,15 @@ bool read_weight(const Request& request, const w4_weight& weight, Buffers& buffe
 
 // Activations, outputs and workspace of a call; w4_call.workspace begins on a boundary of floats
 // and doubles.
-bool read_call(const Request& request, const Row& row, const Outline& outline, const w4_call& call,
+bool read_call(const Request& request, const Outline& outline, const w4_call& call,
                Buffers& buffers) {
   const bool scaled = call.x_scale.data != nullptr;
   if (!fits(call.x, request.bytes.x) || !fits(call.y, request.bytes.y) ||
       !fits(call.workspace, outline.workspace_bytes)) {
     return false;
   }
-  if (scaled && (!row.can->x_scales || !fits(call.x_scale, request.bytes.x_scale))) return false;
+  if (scaled && (!request.can->x_scales || !fits(call.x_scale, request.bytes.x_scale)))
+    return false;
   if (outline.workspace_bytes > 0 && !aligned(call.workspace.data)) return false;
   buffers.x = bytes_at(call.x);
   buffers.x_scale = bytes_at(call.x_scale);
@@ -97,7 +104,7 @@ w4_status plan_kernel(const w4_kernel* self, const w4_problem* problem, w4_plan*
   const Row* row = row_of(self);
   if (row == nullptr || plan == nullptr) return W4_BAD_ARGUMENT;
   Request request;
-  const Answer answer = check_problem(*row->can, problem, request);
+  const Answer answer = check(*row, problem, request);
   w4_plan said{};
   if (answer.status == W4_OK) {
     const Outline outline = row->outline(request);
@@ -105,10 +112,12 @@ w4_status plan_kernel(const w4_kernel* self, const w4_problem* problem, w4_plan*
     said.contract = outline.contract;
     said.workspace_bytes = static_cast<std::uint64_t>(outline.workspace_bytes);
     said.packed_bytes = static_cast<std::uint64_t>(outline.packed_bytes);
-    said.claims = W4_REPEATABLE | W4_BATCH_INVARIANT | W4_ROW_LOCAL;
+    said.claims = outline.claims;
+    std::snprintf(said.reason, sizeof said.reason, "%s", outline.reason);
+  } else {
+    static_assert(sizeof said.reason == sizeof answer.reason);
+    std::memcpy(said.reason, answer.reason, sizeof said.reason);
   }
-  static_assert(sizeof said.reason == sizeof answer.reason);
-  std::memcpy(said.reason, answer.reason, sizeof said.reason);
   write_plan(said, plan);
   return answer.status;
 }
@@ -118,7 +127,7 @@ w4_status pack_kernel(const w4_kernel* self, const w4_problem* problem, const w4
   const Row* row = row_of(self);
   if (row == nullptr || from == nullptr) return W4_BAD_ARGUMENT;
   Request request;
-  const Answer answer = check_problem(*row->can, problem, request);
+  const Answer answer = check(*row, problem, request);
   if (answer.status != W4_OK) return answer.status;
   const Outline outline = row->outline(request);
   Buffers buffers;
@@ -137,7 +146,7 @@ w4_status run_kernel(const w4_kernel* self, w4_call* given) {
   if (row == nullptr || given == nullptr) return W4_BAD_ARGUMENT;
   const w4_call call = read_struct(given);
   Request request;
-  const Answer answer = check_problem(*row->can, call.problem, request);
+  const Answer answer = check(*row, call.problem, request);
   if (answer.status != W4_OK) return answer.status;
   const Outline outline = row->outline(request);
   if (request.p.m > 0) {
@@ -152,7 +161,7 @@ w4_status run_kernel(const w4_kernel* self, w4_call* given) {
     } else if (!read_weight(request, weight, buffers)) {
       return W4_BAD_ARGUMENT;
     }
-    if (!read_call(request, *row, outline, call, buffers)) return W4_BAD_ARGUMENT;
+    if (!read_call(request, outline, call, buffers)) return W4_BAD_ARGUMENT;
     row->multiply(request, buffers);
   }
   if (given->struct_bytes >= sizeof(w4_call)) given->ran = outline.path;

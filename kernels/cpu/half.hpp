@@ -54,6 +54,18 @@ std::uint16_t round_to_half(double value) {
   return static_cast<std::uint16_t>(sign | (base + kept));
 }
 
+// a + b rounded to odd: the sum where it is exact, else of its two neighbours the one with an odd
+// last bit. Rounded once more, to half a double's precision or less, it gives RN(a + b) of the
+// exact sum.
+inline double add_to_odd(double a, double b) {
+  const double sum = a + b;
+  const double from_b = sum - a;
+  const double lost = (a - (sum - from_b)) + (b - from_b);
+  const auto bits = std::bit_cast<std::uint64_t>(sum);
+  if (!std::isfinite(sum) || lost == 0 || (bits & 1) != 0) return sum;
+  return std::bit_cast<double>((lost > 0) == (sum > 0) ? bits + 1 : bits - 1);
+}
+
 inline std::uint16_t to_f16(double value) {
   return round_to_half<f16_format>(value);
 }
@@ -75,6 +87,14 @@ inline float from_f16(std::uint16_t word) {
   }
   const std::uint32_t exponent = field == 0x1f ? 0xff : field + 127 - 15;
   return std::bit_cast<float>(sign | exponent << 23 | fraction << 13);
+}
+
+// f16 or bf16, and back.
+inline std::uint16_t to_half(std::uint32_t type, double value) {
+  return type == W4_F16 ? to_f16(value) : to_bf16(value);
+}
+inline float from_half(std::uint32_t type, std::uint16_t word) {
+  return type == W4_F16 ? from_f16(word) : from_bf16(word);
 }
 
 // Element `index` of an array of f32, f16 or bf16 that need not be aligned.

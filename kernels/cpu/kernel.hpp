@@ -16,6 +16,8 @@ struct Outline {
   const char* contract;
   std::int64_t workspace_bytes{0};
   std::int64_t packed_bytes{0};
+  const char* reason{""};  // why this path, one sentence
+  std::uint64_t claims{W4_REPEATABLE | W4_BATCH_INVARIANT | W4_ROW_LOCAL};
 };
 
 // Operands of one call, sizes checked. After pack() `codes` is the blob and scale, zero, bias are
@@ -28,7 +30,8 @@ struct Buffers {
 
 struct Row {
   const char* name;
-  const Support* can;
+  const Support* can;  // null: `check` says what the kernel takes
+  Answer (*check)(const w4_problem*, Request&);
   Outline (*outline)(const Request&);
   // Whether there is a pack(): said apart, as g++ with sanitizers compares no function with null at
   // compile time.
@@ -39,7 +42,8 @@ struct Row {
 };
 
 // The kernels, each in a file of its own.
-extern const Support scalar_can, scalar_s8_can, scalar_s4_can, bit_trick_can, simd_can;
+extern const Support scalar_can, scalar_s8_can, scalar_s4_can, bit_trick_can, folded_can, dense_can,
+    x_int8_can, simd_can, gather_can, additive_can;
 Outline scalar_outline(const Request&);
 void scalar_multiply(const Request&, const Buffers&);
 Outline scalar_integer_outline(const Request&);
@@ -50,6 +54,29 @@ void bit_trick_multiply(const Request&, const Buffers&);
 Outline simd_outline(const Request&);
 void simd_pack(const Request&, const Buffers&, std::byte* blob);
 void simd_multiply(const Request&, const Buffers&);
+
+Outline gather_outline(const Request&);
+void gather_pack(const Request&, const Buffers&, std::byte* blob);
+void gather_multiply(const Request&, const Buffers&);
+Outline additive_outline(const Request&);
+void additive_pack(const Request&, const Buffers&, std::byte* blob);
+void additive_multiply(const Request&, const Buffers&);
+Outline folded_outline(const Request&);
+void folded_pack(const Request&, const Buffers&, std::byte* blob);
+void folded_multiply(const Request&, const Buffers&);
+Outline dense_outline(const Request&);
+void dense_multiply(const Request&, const Buffers&);
+Outline x_int8_amax_outline(const Request&);
+void x_int8_amax_multiply(const Request&, const Buffers&);
+Outline x_int8_minmax_outline(const Request&);
+void x_int8_minmax_multiply(const Request&, const Buffers&);
+Answer auto_check(const w4_problem*, Request&);
+Outline auto_outline(const Request&);
+void auto_pack(const Request&, const Buffers&, std::byte* blob);
+void auto_multiply(const Request&, const Buffers&);
+
+// Every row but cpu.auto's own; null where this build has no kernel of that name.
+const Row* find_row(const char* name);
 
 // The ABI's functions for a kernel whose `user` is its Row.
 w4_status plan_kernel(const w4_kernel* self, const w4_problem*, w4_plan*);

@@ -3,6 +3,8 @@
 // itself).
 #include "kernels/cpu/simd_columns.hpp"
 
+#include <cmath>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/simd_columns.cpp"
 // Vectors without a size at compile time cannot be members of a struct.
@@ -59,12 +61,46 @@ HWY_INLINE float reduce(const Lanes& sum) {
   return lane[0];
 }
 
+// v rounded to bf16, ties to even, still as a float. A NaN keeps its upper bits and is kept from
+// becoming an infinity.
+HWY_INLINE Vector to_bf16(Vector v) {
+  const Ints ints;
+  const auto bits = hn::BitCast(ints, v);
+  const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(ints, 1));
+  const auto up = hn::Add(bits, hn::Add(odd, hn::Set(ints, 0x7fff)));
+  const auto kept = hn::BitCast(Floats(), hn::And(up, hn::Set(ints, -0x10000)));
+  return hn::IfThenElse(hn::IsNaN(v), v, kept);
+}
+
+// v rounded to f16, ties to even, still as a float. Below 2^-14 an addition that leaves steps of
+// 2^-24 rounds; from 65520 on the result is infinite.
+HWY_INLINE Vector to_f16(Vector v) {
+  const Ints ints;
+  const Floats floats;
+  const auto bits = hn::BitCast(ints, v);
+  const auto odd = hn::And(hn::ShiftRight<13>(bits), hn::Set(ints, 1));
+  const auto up = hn::Add(bits, hn::Add(odd, hn::Set(ints, 0xfff)));
+  const auto normal = hn::BitCast(floats, hn::And(up, hn::Set(ints, -0x2000)));
+  const auto step = hn::Set(floats, 0.75F);
+  const auto small = hn::Sub(hn::Add(v, step), step);
+  const auto size = hn::Abs(v);
+  auto kept = hn::IfThenElse(hn::Lt(size, hn::Set(floats, 0x1p-14F)), small, normal);
+  const auto infinite = hn::CopySign(hn::Set(floats, HUGE_VALF), v);
+  kept = hn::IfThenElse(hn::Ge(size, hn::Set(floats, 65520.0F)), infinite, kept);
+  return hn::IfThenElse(hn::IsNaN(v), v, kept);
+}
+
 HWY_INLINE Vector apply(WeightForm form, Vector d, Vector scale, Vector zero) {
   switch (form) {
     case WeightForm::scaled:
       return hn::Mul(d, scale);
     case WeightForm::centred:
       return hn::Mul(hn::Sub(d, zero), scale);
+    // d*s is exact in fp32, and 24 bits are enough for a sum of two halves to be rounded twice.
+    case WeightForm::shifted_f16:
+      return to_f16(hn::Add(to_f16(hn::Mul(d, scale)), zero));
+    case WeightForm::shifted_bf16:
+      return to_bf16(hn::Add(to_bf16(hn::Mul(d, scale)), zero));
     default:
       return hn::Add(hn::Mul(d, scale), zero);
   }
@@ -72,6 +108,10 @@ HWY_INLINE Vector apply(WeightForm form, Vector d, Vector scale, Vector zero) {
 
 HWY_INLINE Vector codes(const std::int8_t* d) {
   return hn::ConvertTo(Floats(), hn::PromoteTo(Ints(), hn::LoadU(Bytes(), d)));
+}
+
+HWY_INLINE std::int64_t group_at(const Column& column, std::int64_t k) {
+  return column.group_of == nullptr ? k / column.group : column.group_of[k];
 }
 
 // Weights of k0 .. k0+15 where they share a group.
@@ -89,7 +129,7 @@ HWY_INLINE Lanes one_group(const Column& column, std::int64_t k0, std::int64_t g
 HWY_INLINE Lanes several_groups(const Column& column, std::int64_t k0) {
   float scale[simd_lanes] = {}, zero[simd_lanes] = {};
   for (std::int64_t l = 0; l < simd_lanes && k0 + l < column.k; ++l) {
-    const std::int64_t group = (k0 + l) / column.group;
+    const std::int64_t group = group_at(column, k0 + l);
     scale[l] = column.scale[group];
     zero[l] = column.zero == nullptr ? 0.0F : column.zero[group];
   }
@@ -104,8 +144,8 @@ HWY_INLINE Lanes several_groups(const Column& column, std::int64_t k0) {
 
 HWY_INLINE Lanes weights(const Column& column, std::int64_t k0) {
   const std::int64_t last = k0 + simd_lanes - 1;
-  const std::int64_t group = k0 / column.group;
-  if (last < column.k && last / column.group == group) return one_group(column, k0, group);
+  const std::int64_t group = group_at(column, k0);
+  if (last < column.k && group_at(column, last) == group) return one_group(column, k0, group);
   return several_groups(column, k0);
 }
 

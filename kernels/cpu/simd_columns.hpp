@@ -11,13 +11,15 @@ namespace w4 {
 constexpr std::int64_t simd_lanes = 16;
 constexpr std::int64_t gemv_rows = 4;
 
-enum class WeightForm : std::uint8_t { scaled, centred, shifted };  // d*s; (d-z)*s; d*s+z
+// d*s; (d-z)*s; d*s+z; h(h(d*s)+z), s and z of type h
+enum class WeightForm : std::uint8_t { scaled, centred, shifted, shifted_f16, shifted_bf16 };
 
 // A column of W as pack() left it: d[k] padded to a multiple of 16, scale and zero for each group.
 struct Column {
   const std::int8_t* d;
   const float *scale, *zero;
   std::int64_t k, group;
+  const std::int32_t* group_of;  // of each k, never falling; null: k / group
   WeightForm form;
 };
 

@@ -119,6 +119,16 @@ TEST_CASE("the scalar kernels read what AWQ and compressed-tensors checkpoints h
   CHECK(sweep_stored("cpu.scalar_s4", {W4_S4}).right == 6 * 5);
 }
 
+TEST_CASE("the other kernels read the stored layouts that they name") {
+  CHECK(sweep_stored("cpu.simd", {W4_F16, W4_BF16, W4_F32}).right == 6 * 3 * 5);
+  CHECK(sweep_stored("cpu.additive", {W4_F16, W4_BF16}).right == 2 * 5);
+}
+
+TEST_CASE("cpu.additive multiplies both additive forms, in 16 bits") {
+  const Outcome seen = sweep("cpu", "cpu.additive", {W4_F16, W4_BF16});
+  CHECK(seen.right == 2 * 6 * 2 * sizes);
+}
+
 TEST_CASE("compressed-tensors needs no multiples of 8") {
   for (const std::uint32_t zero : {W4_ZERO_8, W4_ZERO_CODE}) {
     const Case c = make_case("compressed_tensors", zero, W4_F16, {3, 13, 30, 10});

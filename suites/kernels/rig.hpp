@@ -53,6 +53,13 @@ struct Sizes {
 // of their position.
 Case make_case(const std::string& layout, std::uint32_t zero, std::uint32_t type, Sizes);
 
+// RN to f16, bf16 or f32, by nearbyint in its steps; no overflow.
+double rounded(std::uint32_t type, double value);
+// The case with scales, float zeros and float activations of full significand.
+Case ragged(Case);
+// The case with a g_idx: groups of equal size, or of any.
+Case act_ordered(Case, bool equal);
+
 struct Result {
   w4_status plan{}, run{};
   std::string path, ran, reason;

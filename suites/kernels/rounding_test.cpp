@@ -127,14 +127,6 @@ TEST_CASE("example.scalar rounds a half product to nearest even") {
   }
 }
 
-// RN to the type, by nearbyint in its steps.
-double rounded(std::uint32_t type, double value) {
-  int exponent = 0;
-  std::frexp(value, &exponent);
-  const int step = type == W4_F16 ? std::max(exponent, -13) - 11 : std::max(exponent, -125) - 8;
-  return std::ldexp(std::nearbyint(std::ldexp(value, -step)), step);
-}
-
 TEST_CASE("cpu.bit_trick: each code, zero and scale is RN((q-z)*s)") {
   for (const std::uint32_t type : {W4_F16, W4_BF16}) {
     for (const std::uint32_t zero : {W4_ZERO_8, W4_ZERO_CODE, W4_ZERO_CODE_M1, W4_ZERO_REAL}) {
