@@ -16,6 +16,8 @@ constexpr Row rows[] = {
     {"cpu.scalar_s8", &scalar_s8_can, nullptr, scalar_integer_outline, false, nullptr, scalar_integer_multiply},
     {"cpu.scalar_s4", &scalar_s4_can, nullptr, scalar_integer_outline, false, nullptr, scalar_integer_multiply},
     {"cpu.bit_trick", &bit_trick_can, nullptr, bit_trick_outline, true, bit_trick_pack, bit_trick_multiply},
+    {"cpu.folded", &folded_can, nullptr, folded_outline, true, folded_pack, folded_multiply},
+    {"cpu.dense", &dense_can, nullptr, dense_outline, false, nullptr, dense_multiply},
 #if W4_CPU_SIMD
     {"cpu.simd", &simd_can, nullptr, simd_outline, true, simd_pack, simd_multiply},
     {"cpu.gather", &gather_can, nullptr, gather_outline, true, gather_pack, gather_multiply},

@@ -121,7 +121,20 @@ TEST_CASE("the scalar kernels read what AWQ and compressed-tensors checkpoints h
 
 TEST_CASE("the other kernels read the stored layouts that they name") {
   CHECK(sweep_stored("cpu.simd", {W4_F16, W4_BF16, W4_F32}).right == 6 * 3 * 5);
+  CHECK(sweep_stored("cpu.folded", {W4_F16, W4_BF16}).right == 6 * 2 * 5);
+  CHECK(sweep_stored("cpu.dense", {W4_F16, W4_BF16}).right == 7 * 2 * 5);
   CHECK(sweep_stored("cpu.additive", {W4_F16, W4_BF16}).right == 2 * 5);
+}
+
+TEST_CASE("cpu.folded multiplies all subtracted zeros but signed codes, along k") {
+  const Outcome seen = sweep("cpu", "cpu.folded", {W4_F16, W4_BF16});
+  CHECK(seen.right == 2 * (4 * 4 * sizes + 2 * 2 * sizes_of_8));
+}
+
+TEST_CASE("cpu.dense multiplies what cpu.scalar does, in 16 bits") {
+  const Outcome seen = sweep("cpu", "cpu.dense", {W4_F16, W4_BF16});
+  CHECK(seen.right == 2 * (6 * 7 * sizes + 2 * 2 * sizes_of_8));
+  CHECK(seen.declined == 0);
 }
 
 TEST_CASE("cpu.additive multiplies both additive forms, in 16 bits") {
@@ -142,8 +155,8 @@ TEST_CASE("example.scalar multiplies codes with zero 8 and code") {
 }
 
 TEST_CASE("bias is added, before the one rounding") {
-  for (const char* name :
-       {"cpu.scalar", "cpu.simd", "cpu.bit_trick", "cpu.scalar_s8", "cpu.scalar_s4"}) {
+  for (const char* name : {"cpu.scalar", "cpu.simd", "cpu.bit_trick", "cpu.folded", "cpu.dense",
+                           "cpu.scalar_s8", "cpu.scalar_s4"}) {
     const std::string kernel = name;
     const std::uint32_t type = kernel == "cpu.scalar_s8"   ? W4_S8
                                : kernel == "cpu.scalar_s4" ? W4_S4

@@ -153,7 +153,7 @@ TEST_CASE("cpu.bit_trick: each code, zero and scale is RN((q-z)*s)") {
 
 TEST_CASE("NaN and infinity stay in their row") {
   const double infinity = std::numeric_limits<double>::infinity();
-  for (const char* name : {"cpu.scalar", "cpu.simd", "cpu.bit_trick"}) {
+  for (const char* name : {"cpu.scalar", "cpu.simd", "cpu.bit_trick", "cpu.folded", "cpu.dense"}) {
     for (const std::uint32_t type : {W4_F32, W4_F16, W4_BF16}) {
       Case c = make_case("gptq_v2", W4_ZERO_8, W4_F16, {5, 8, 24, 8});
       c.p.y_type = type;
@@ -177,7 +177,7 @@ TEST_CASE("NaN and infinity stay in their row") {
 }
 
 TEST_CASE("a row has the same bits alone and among many") {
-  for (const char* name : {"cpu.scalar", "cpu.simd", "cpu.bit_trick"}) {
+  for (const char* name : {"cpu.scalar", "cpu.simd", "cpu.bit_trick", "cpu.folded", "cpu.dense"}) {
     Case all = make_case("kpack:02461357", W4_ZERO_CODE, W4_F16, {70, 40, 160, 32});
     for (std::size_t i = 0; i < all.scales.size(); ++i) {
       all.scales[i] = decode(W4_F16, static_cast<std::uint32_t>(0x2c01 + i * 37 % 0x3ff));

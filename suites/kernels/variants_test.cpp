@@ -31,7 +31,7 @@ int poison_unused(Case& c) {
 
 TEST_CASE("cpu.gather, cpu.dense and cpu.scalar follow any g_idx and touch no unused group") {
   int unused = 0;
-  for (const char* name : {"cpu.gather", "cpu.scalar"}) {
+  for (const char* name : {"cpu.gather", "cpu.dense", "cpu.scalar"}) {
     for (const char* layout : {"codes", "gptq_v1", "gptq_v2", "compressed_tensors"}) {
       for (std::uint32_t zero = W4_ZERO_SIGNED; zero <= W4_ZERO_ADD_8; ++zero) {
         for (const std::int64_t m : {1, 5, 70}) {
@@ -86,6 +86,32 @@ void check_weights(const char* kernel, const Case& c, Expected expected) {
   }
   // The case tells the class from RN((q-z)*s), unless that is the class.
   CHECK((std::string(kernel) == "cpu.dense" || other > 0));
+}
+
+TEST_CASE("cpu.folded: each weight is RN(q*s - RN(z*s))") {
+  for (const std::uint32_t type : {W4_F16, W4_BF16}) {
+    for (const std::uint32_t zero : {W4_ZERO_8, W4_ZERO_CODE, W4_ZERO_CODE_M1, W4_ZERO_REAL}) {
+      if (zero == W4_ZERO_8) continue;  // 8*s is exact: the same words as D1
+      check_weights("cpu.folded", weights_seen("codes", zero, type), [type](Weight w) {
+        return rounded(type, w.q * w.s - rounded(type, w.z * w.s));
+      });
+    }
+  }
+}
+
+TEST_CASE("cpu.dense: each weight is RN((q-z)*s), also with wide scales") {
+  for (const std::uint32_t type : {W4_F16, W4_BF16}) {
+    for (const std::uint32_t scale : {W4_F16, W4_BF16, W4_F32}) {
+      for (std::uint32_t zero = W4_ZERO_SIGNED; zero <= W4_ZERO_REAL; ++zero) {
+        Case c = make_case("codes", zero, type, {64, 136, 64, 32});
+        c.p.scale_type = scale;
+        c = ragged(c);
+        for (std::size_t i = 0; i < c.x.size(); ++i) c.x[i] = i % 65 == 0 ? 1 : 0;
+        check_weights("cpu.dense", c,
+                      [type](Weight w) { return rounded(type, (w.q - w.z) * w.s); });
+      }
+    }
+  }
 }
 
 TEST_CASE("cpu.additive: each weight is RN(RN(c*s) + z)") {
