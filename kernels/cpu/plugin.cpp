@@ -18,6 +18,8 @@ constexpr Row rows[] = {
     {"cpu.bit_trick", &bit_trick_can, nullptr, bit_trick_outline, true, bit_trick_pack, bit_trick_multiply},
     {"cpu.folded", &folded_can, nullptr, folded_outline, true, folded_pack, folded_multiply},
     {"cpu.dense", &dense_can, nullptr, dense_outline, false, nullptr, dense_multiply},
+    {"cpu.x_int8_amax", &x_int8_can, nullptr, x_int8_amax_outline, false, nullptr, x_int8_amax_multiply},
+    {"cpu.x_int8_minmax", &x_int8_can, nullptr, x_int8_minmax_outline, false, nullptr, x_int8_minmax_multiply},
 #if W4_CPU_SIMD
     {"cpu.simd", &simd_can, nullptr, simd_outline, true, simd_pack, simd_multiply},
     {"cpu.gather", &gather_can, nullptr, gather_outline, true, gather_pack, gather_multiply},
