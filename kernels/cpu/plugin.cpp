@@ -25,6 +25,7 @@ constexpr Row rows[] = {
     {"cpu.gather", &gather_can, nullptr, gather_outline, true, gather_pack, gather_multiply},
     {"cpu.additive", &additive_can, nullptr, additive_outline, true, additive_pack, additive_multiply},
 #endif
+    {"cpu.auto", nullptr, auto_check, auto_outline, true, auto_pack, auto_multiply},
 };
 // clang-format on
 constexpr std::size_t count = std::size(rows);

@@ -276,7 +276,7 @@ TEST_CASE("no rows: done, nothing read or written") {
 }
 
 TEST_CASE("a blob depends on nothing that pack() may not use") {
-  for (const char* name : {"cpu.simd", "cpu.bit_trick", "cpu.folded", "cpu.gather"}) {
+  for (const char* name : {"cpu.simd", "cpu.bit_trick", "cpu.folded", "cpu.gather", "cpu.auto"}) {
     const w4_kernel& kernel = find_kernel("cpu", name);
     Case c = make_case("gptq_v1", W4_ZERO_8, W4_F16, {1, 8, 16, 8});
     if (std::strcmp(name, "cpu.gather") == 0) c.p.flags = W4_ACT_ORDER;

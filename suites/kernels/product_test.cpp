@@ -124,6 +124,8 @@ TEST_CASE("the other kernels read the stored layouts that they name") {
   CHECK(sweep_stored("cpu.folded", {W4_F16, W4_BF16}).right == 6 * 2 * 5);
   CHECK(sweep_stored("cpu.dense", {W4_F16, W4_BF16}).right == 7 * 2 * 5);
   CHECK(sweep_stored("cpu.additive", {W4_F16, W4_BF16}).right == 2 * 5);
+  CHECK(sweep_stored("cpu.auto", {W4_F16, W4_BF16, W4_F32}).right == 7 * 3 * 5);
+  CHECK(sweep_stored("cpu.auto", {W4_S8}).right == 6 * 5);
 }
 
 TEST_CASE("cpu.folded multiplies all subtracted zeros but signed codes, along k") {
@@ -142,6 +144,13 @@ TEST_CASE("cpu.additive multiplies both additive forms, in 16 bits") {
   CHECK(seen.right == 2 * 6 * 2 * sizes);
 }
 
+TEST_CASE("cpu.auto multiplies all that any other kernel does") {
+  const Outcome seen = sweep("cpu", "cpu.auto", {W4_F16, W4_BF16, W4_F32});
+  CHECK(seen.right == 3 * (6 * 7 * sizes + 2 * 2 * sizes_of_8));
+  CHECK(seen.declined == 0);
+  CHECK(sweep("cpu", "cpu.auto", {W4_S8, W4_S4}).right == 2 * (4 * sizes + 2 * 2 * sizes_of_8));
+}
+
 TEST_CASE("compressed-tensors needs no multiples of 8") {
   for (const std::uint32_t zero : {W4_ZERO_8, W4_ZERO_CODE}) {
     const Case c = make_case("compressed_tensors", zero, W4_F16, {3, 13, 30, 10});
@@ -156,7 +165,7 @@ TEST_CASE("example.scalar multiplies codes with zero 8 and code") {
 
 TEST_CASE("bias is added, before the one rounding") {
   for (const char* name : {"cpu.scalar", "cpu.simd", "cpu.bit_trick", "cpu.folded", "cpu.dense",
-                           "cpu.scalar_s8", "cpu.scalar_s4"}) {
+                           "cpu.auto", "cpu.scalar_s8", "cpu.scalar_s4"}) {
     const std::string kernel = name;
     const std::uint32_t type = kernel == "cpu.scalar_s8"   ? W4_S8
                                : kernel == "cpu.scalar_s4" ? W4_S4

@@ -153,7 +153,8 @@ TEST_CASE("cpu.bit_trick: each code, zero and scale is RN((q-z)*s)") {
 
 TEST_CASE("NaN and infinity stay in their row") {
   const double infinity = std::numeric_limits<double>::infinity();
-  for (const char* name : {"cpu.scalar", "cpu.simd", "cpu.bit_trick", "cpu.folded", "cpu.dense"}) {
+  for (const char* name :
+       {"cpu.scalar", "cpu.simd", "cpu.bit_trick", "cpu.folded", "cpu.dense", "cpu.auto"}) {
     for (const std::uint32_t type : {W4_F32, W4_F16, W4_BF16}) {
       Case c = make_case("gptq_v2", W4_ZERO_8, W4_F16, {5, 8, 24, 8});
       c.p.y_type = type;

@@ -31,7 +31,7 @@ int poison_unused(Case& c) {
 
 TEST_CASE("cpu.gather, cpu.dense and cpu.scalar follow any g_idx and touch no unused group") {
   int unused = 0;
-  for (const char* name : {"cpu.gather", "cpu.dense", "cpu.scalar"}) {
+  for (const char* name : {"cpu.gather", "cpu.dense", "cpu.scalar", "cpu.auto"}) {
     for (const char* layout : {"codes", "gptq_v1", "gptq_v2", "compressed_tensors"}) {
       for (std::uint32_t zero = W4_ZERO_SIGNED; zero <= W4_ZERO_ADD_8; ++zero) {
         for (const std::int64_t m : {1, 5, 70}) {
