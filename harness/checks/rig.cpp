@@ -104,7 +104,11 @@ Answer Rig::run(const Problem& p, const Activations& x, const CallOptions& optio
 const std::string& Rig::path_for(const Problem& p) {
   if (p == problem()) return context_.plan.path;
   const auto [it, fresh] = paths_.try_emplace(to_string(p));
-  if (fresh) it->second = subject_.plan(p).path;
+  if (fresh) {
+    Reply reply;
+    it->second = subject_.plan(p, &reply).path;
+    expect_answer(reply, "plan");
+  }
   return it->second;
 }
 
@@ -185,7 +189,9 @@ std::string no_exact_x(const CaseContext& c) {
   const std::string own = p.mul == Type::s4 ? "s4/amax/7" : "s8/amax/127";
   if (!rule.empty() && rule != own)
     return "the contract declares x_as=" + rule + ": the exact data are made for " + own;
-  if (p.y == Type::bf16) return "x is quantised and y=bf16 cannot hold 127 times a code";
+  if (p.y != Type::f32)
+    return "x is quantised and y=" + std::string(to_string(p.y)) +
+           " cannot hold every probed value exactly; y=f32 can";
   return {};
 }
 
