@@ -256,7 +256,9 @@ Verdict address_zero(Rig& rig) {
 // which row of y, through strides and gathers.
 Verdict address_x(Rig& rig) {
   const auto& p = rig.problem();
-  const int base = p.x == Type::s4 ? 4 : 16;  // digits are stored as 1..base
+  // Digits are stored as 1..base times the unit, which the x type must hold exactly (bf16 has 8
+  // bits).
+  const int base = p.x == Type::s4 ? 4 : quantises_x(p) && p.x == Type::bf16 ? 2 : 16;
   const auto rows = std::max<std::int64_t>(p.m, 1);
   int digits = 1;
   for (std::int64_t reach = base; reach <= rows * p.k; reach *= base) ++digits;

@@ -169,6 +169,9 @@ Verdict outside(const Problem& p, const char* rule, std::int64_t m, std::int64_t
 Verdict bound(Rig& rig, Rule rule) {
   const auto& p = rig.problem();
   const char* name = rule == Rule::any_order ? "D" : "R";
+  if (quantises_x(p))
+    return with(Outcome::unsupported,
+                "x is quantised by the kernel: value.activation and exact.* judge it");
   if (p.y == Type::s32)
     return with(Outcome::unsupported, "y=s32 sums are exact: exact.* judges them");
   const auto& layer = rig.context().layer;
