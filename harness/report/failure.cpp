@@ -25,9 +25,13 @@ std::string cut(const std::string& text, std::size_t width) {
   return text.size() <= width ? text : text.substr(0, width - 3) + "...";
 }
 
-// A kernel that died twice leaves cases of every check behind: one cause, whatever the check.
+// A kernel that dies does so under every check, and leaves cases of all of them behind: one cause,
+// whatever the check.
 std::string cause_of(const RunCase& c) {
-  const std::string check = c.verdict.outcome == Outcome::not_run ? "" : c.check;
+  const auto outcome = c.verdict.outcome;
+  const bool any_check =
+      outcome == Outcome::not_run || outcome == Outcome::crashed || outcome == Outcome::timed_out;
+  const std::string check = any_check ? "" : c.check;
   return std::to_string(c.kernel) + '\0' + check + '\0' +
          std::string(to_string(c.verdict.outcome)) + '\0' + c.verdict.reason;
 }
