@@ -113,7 +113,7 @@ class Execution {
   }
 
   void run_unit(const Unit& unit) {
-    std::unique_ptr<Subject> subject;
+    std::unique_ptr<KernelPort> subject;
     for (std::size_t i = 0; i < unit.checks.size() && !stopped(); ++i) {
       const std::size_t index = unit.first_case + i;
       if (deaths_.spent_before(unit.kernel, index)) {
@@ -127,7 +127,7 @@ class Execution {
     }
   }
 
-  void run_check(const Unit& unit, const Check& check, std::unique_ptr<Subject>& subject,
+  void run_check(const Unit& unit, const Check& check, std::unique_ptr<KernelPort>& subject,
                  RunCase& c) {
     const SuiteProblem& problem = suite_.problems[unit.problem];
     const Plan& plan = answers_[unit.kernel][unit.problem].plan;
@@ -205,7 +205,7 @@ Bench worker_bench() {
   return {[](const SuiteKernel& kernel, const WorkerLimits& limits) {
             return std::make_unique<Subject>(*kernel.plugin.info, kernel.name, limits);
           },
-          [](Subject& subject, const Problem& problem, Reply& reply) {
+          [](KernelPort& subject, const Problem& problem, Reply& reply) {
             return subject.plan(problem, &reply);
           }};
 }

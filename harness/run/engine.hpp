@@ -14,8 +14,8 @@ namespace w4 {
 
 // What the engine asks of kernels. The engine's own tests put a fake in its place.
 struct Bench {
-  std::function<std::unique_ptr<Subject>(const SuiteKernel&, const WorkerLimits&)> open;
-  std::function<Plan(Subject&, const Problem&, Reply&)> plan;
+  std::function<std::unique_ptr<KernelPort>(const SuiteKernel&, const WorkerLimits&)> open;
+  std::function<Plan(KernelPort&, const Problem&, Reply&)> plan;
 };
 Bench worker_bench();
 
