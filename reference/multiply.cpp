@@ -121,10 +121,20 @@ struct Accumulator {
     }
   }
 
+  Kind kind() const {
+    if (nan || (above && below)) return Kind::nan;
+    return above || below ? Kind::infinite : Kind::finite;
+  }
+
   std::uint32_t round(Type y) const {
-    if (nan || (above && below)) return nan_word(y);
-    if (above || below) return inf_word(y, below);
+    if (kind() == Kind::nan) return nan_word(y);
+    if (kind() == Kind::infinite) return inf_word(y, below);
     return exact.round(y);
+  }
+
+  Number to_odd() const {
+    if (kind() != Kind::finite) return {kind(), kind() == Kind::infinite && below, {}};
+    return {Kind::finite, exact.sign() < 0, exact.to_odd(62)};
   }
 };
 
@@ -185,10 +195,13 @@ WeightTerms weight_terms(const QuantizedMatrix& w, Dequant dequant, Type h, std:
   return value.terms;
 }
 
-std::vector<std::uint32_t> multiply(const Activations& x, const QuantizedMatrix& w, Dequant dequant,
-                                    Type h, Type y) {
+namespace {
+
+// Calls done(m, n, sum) for each output, column by column.
+template <typename Done>
+void for_each_sum(const Activations& x, const QuantizedMatrix& w, Dequant dequant, Type h,
+                  Done done) {
   check_operands(x, w);
-  std::vector<std::uint32_t> out(static_cast<std::size_t>(x.m * w.n));
   std::vector<Weight> column(static_cast<std::size_t>(w.k));
   for (std::int64_t n = 0; n < w.n; ++n) {
     for (std::int64_t k = 0; k < w.k; ++k) {
@@ -201,10 +214,33 @@ std::vector<std::uint32_t> multiply(const Activations& x, const QuantizedMatrix&
         sum.add(value, x_scale_at(x, m, k), column[static_cast<std::size_t>(k)]);
       }
       if (!w.bias.empty()) sum.add(decode(w.bias_type, w.bias[static_cast<std::size_t>(n)]));
-      out[static_cast<std::size_t>(m * w.n + n)] = sum.round(y);
+      done(static_cast<std::size_t>(m * w.n + n), sum);
     }
   }
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> multiply(const Activations& x, const QuantizedMatrix& w, Dequant dequant,
+                                    Type h, Type y) {
+  std::vector<std::uint32_t> out(static_cast<std::size_t>(x.m * w.n));
+  for_each_sum(x, w, dequant, h,
+               [&](std::size_t at, const Accumulator& sum) { out[at] = sum.round(y); });
   return out;
+}
+
+std::vector<Number> exact_products(const Activations& x, const QuantizedMatrix& w, Dequant dequant,
+                                   Type h) {
+  std::vector<Number> out(static_cast<std::size_t>(x.m * w.n));
+  for_each_sum(x, w, dequant, h,
+               [&](std::size_t at, const Accumulator& sum) { out[at] = sum.to_odd(); });
+  return out;
+}
+
+std::uint32_t round_word(const Number& v, Type y) {
+  if (v.kind == Kind::nan) return nan_word(y);
+  if (v.kind == Kind::infinite) return inf_word(y, v.negative);
+  return v.value.mant == 0 ? 0 : round_to(y, Int128{v.value.mant}, v.value.exp);
 }
 
 }  // namespace w4

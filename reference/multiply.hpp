@@ -56,6 +56,13 @@ void check_operands(const Activations&, const QuantizedMatrix&);
 std::vector<std::uint32_t> multiply(const Activations&, const QuantizedMatrix&, Dequant,
                                     Type weight_type, Type y);
 
+// The exact sums behind multiply(), dense [m][n]: finite ones rounded to odd at 62 bits
+// (ExactSum::to_odd), so that round_word(Number, y) gives the word of every output type.
+std::vector<Number> exact_products(const Activations&, const QuantizedMatrix&, Dequant,
+                                   Type weight_type);
+// The one rounding of such a sum.
+std::uint32_t round_word(const Number&, Type y);
+
 // Float -> codes, scales, zeros. w is [k][n] fp32.
 // The article's quantiser bit for bit (fp32 steps of NumPy): asymmetric, fp16 scale and zero
 // (Zero::real); a constant group gives what NumPy gives, NaN weights included. NaN words are

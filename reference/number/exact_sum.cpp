@@ -59,9 +59,17 @@ int ExactSum::sign() const {
   return is_zero() ? 0 : 1;
 }
 
-std::uint32_t ExactSum::round(Type t) const {
-  const bool negative = sign() < 0;
-  auto size = limb_;
+namespace {
+
+// A magnitude's leading bits from the highest one down, and whether anything lies below them.
+struct Leading {
+  UInt128 mant{};
+  int exp{};
+  bool sticky{};
+};
+
+template <std::size_t limbs>
+Leading leading_bits(std::array<std::uint64_t, limbs> size, bool negative, int kept, int lowest) {
   std::uint64_t carry = 1;
   if (negative) {
     for (std::uint64_t& v : size) {
@@ -71,27 +79,49 @@ std::uint32_t ExactSum::round(Type t) const {
   }
   std::size_t top = limbs;
   while (top > 0 && size[top - 1] == 0) --top;
-  if (top == 0) return 0;
-  // The 126 bits from the leading one down, and whether anything lies below them.
-  constexpr int kept = 126;
+  if (top == 0) return {};
   const int length =
       static_cast<int>(top - 1) * 64 + static_cast<int>(std::bit_width(size[top - 1]));
   const int low = std::max(0, length - kept);
-  UInt128 mant = 0;
-  bool sticky = false;
+  Leading out{0, lowest + low, false};
   for (std::size_t i = 0; i < top; ++i) {
     const int at = static_cast<int>(i) * 64 - low;  // where this limb's bit 0 goes
     if (at <= -64) {
-      sticky |= size[i] != 0;
+      out.sticky |= size[i] != 0;
     } else if (at < 0) {
-      sticky |= (size[i] & ((std::uint64_t{1} << -at) - 1)) != 0;
-      mant |= size[i] >> -at;
+      out.sticky |= (size[i] & ((std::uint64_t{1} << -at) - 1)) != 0;
+      out.mant |= size[i] >> -at;
     } else {
-      mant |= UInt128{size[i]} << at;
+      out.mant |= UInt128{size[i]} << at;
     }
   }
-  const auto value = static_cast<Int128>(mant);
-  return round_to(t, negative ? -value : value, lowest + low, sticky);
+  return out;
+}
+
+}  // namespace
+
+std::uint32_t ExactSum::round(Type t) const {
+  const bool negative = sign() < 0;
+  constexpr int kept = 126;
+  const Leading bits = leading_bits(limb_, negative, kept, lowest);
+  if (bits.mant == 0) return 0;
+  const auto value = static_cast<Int128>(bits.mant);
+  return round_to(t, negative ? -value : value, bits.exp, bits.sticky);
+}
+
+Dyadic ExactSum::to_odd(int bits) const {
+  require(bits >= 2 && bits <= 62, "2..62 bits");
+  const bool negative = sign() < 0;
+  Leading lead = leading_bits(limb_, negative, bits, lowest);
+  if (lead.mant == 0) return {};
+  auto mant = static_cast<std::int64_t>(lead.mant);
+  if (lead.sticky) {
+    mant |= 1;
+  } else {
+    const int zeros = std::countr_zero(static_cast<std::uint64_t>(mant));
+    mant >>= zeros, lead.exp += zeros;
+  }
+  return {negative ? -mant : mant, lead.exp};
 }
 
 }  // namespace w4

@@ -69,6 +69,10 @@ class ExactSum {
   static constexpr int lowest = -4 * 149 - 8, limbs = 20, highest = lowest + limbs * 64 - 1;
   void add(Int128 mant, int exp);   // += mant * 2^exp; Error(internal) outside the range
   std::uint32_t round(Type) const;  // one rounding
+  // The sum cut to `bits` (2..62) significant bits, the lowest of them set if anything below was
+  // cut (rounding to odd): one more rounding, to any type of at most bits - 2 significant bits,
+  // gives what the exact sum gives, ties included. Exact sums that fit keep no trailing zeros.
+  Dyadic to_odd(int bits) const;
   bool is_zero() const;
   int sign() const;  // -1, 0, 1
   friend bool operator==(const ExactSum&, const ExactSum&) = default;
