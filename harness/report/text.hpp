@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/run/environment.hpp"
@@ -21,6 +22,9 @@ std::string header_text(std::uint64_t seed, const Environment&);
 std::string run_text(const RunResult&, const TextOptions&);
 // One case alone, for replay: its paragraph (a pass too), evidence if verbose, the verdict.
 std::string case_text(const RunResult&, const TextOptions&);
+
+// `  label    text`, wrapped at 100 columns under itself.
+std::string labelled(std::string_view label, std::string_view text);
 
 // Columns as wide as their cells, the last one ragged; no trailing blanks.
 std::string table_text(const std::vector<std::vector<std::string>>& rows);

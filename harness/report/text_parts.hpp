@@ -31,7 +31,4 @@ std::string failure_text(const RunResult&, const FailureGroup&, const TextOption
 // as paragraphs).
 std::string failures_text(const RunResult&, const TextOptions&);
 
-// `  label    text`, wrapped at 100 columns under itself.
-std::string labelled(std::string_view label, std::string_view text);
-
 }  // namespace w4
