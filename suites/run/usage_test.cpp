@@ -17,7 +17,7 @@ struct Misuse {
 const std::string layer = W4_FIXTURES "/layers/minilm-l2-gptq-actorder";
 
 const std::vector<Misuse> misuses{
-    {{}, "w4check: arguments: a subcommand is expected: list, run, replay, layer"},
+    {{}, "w4check: arguments: a subcommand is expected: list, run, replay, layer, bundle, golden"},
     {{"rum"}, "w4check: arguments: unknown subcommand \"rum\"; nearest is run"},
     {{"run", "--kernl", "x"},
      "w4check run: arguments: unknown option --kernl; nearest is --kernel"},
@@ -65,6 +65,13 @@ const std::vector<Misuse> misuses{
     {{"layer"}, "w4check layer: arguments: a subcommand is expected: show, unpack, pack, convert"},
     {{"layer", "shw"}, "w4check layer: arguments: unknown subcommand \"shw\"; nearest is show"},
     {{"layer", "show"}, "w4check layer show: arguments: a path is expected"},
+    {{"bundle", "make"}, "w4check bundle make: arguments: -o FILE.h5 is expected"},
+    {{"bundle", "make", "-o", "/tmp/x.h5", "--claim", "fast"}, "w4check bundle make: --claim: "},
+    {{"bundle", "judge", "/nowhere"}, "/nowhere: read: "},
+    {{"golden", "verify", "/nowhere"}, "/nowhere: read: "},
+    {{"golden", "verify", layer}, layer + "/MANIFEST.sha256: manifest: "},
+    {{"golden", "diff", "/nowhere"}, "w4check golden diff: arguments: two files are expected"},
+    {{"golden", "record", "-o", "/tmp/x.h5"}, "w4check golden record: arguments: --problem, "},
     {{"layer", "show", "/nowhere"}, "/nowhere: open: "},
     {{"layer", "unpack", layer}, "w4check layer unpack: arguments: -o FILE.h5 is expected"},
     {{"layer", "pack"}, "w4check layer pack: arguments: FILE.h5 is expected"},
@@ -113,7 +120,13 @@ TEST_CASE("usage: help is there for every subcommand, with examples") {
                                                 {"layer", "show"},
                                                 {"layer", "unpack"},
                                                 {"layer", "pack"},
-                                                {"layer", "convert"}}) {
+                                                {"layer", "convert"},
+                                                {"bundle", "make"},
+                                                {"bundle", "judge"},
+                                                {"golden", "record"},
+                                                {"golden", "verify"},
+                                                {"golden", "show"},
+                                                {"golden", "diff"}}) {
     std::vector<std::string> arguments = words;
     arguments.push_back("--help");
     const Ran ran = w4check(arguments);

@@ -26,6 +26,10 @@ struct CommandLine {
   ReplayArgs replay;
   std::vector<std::string> repro;
   LayerArgs layer;
+  BundleMakeArgs bundle_make;
+  BundleJudgeArgs bundle_judge;
+  GoldenRecordArgs golden_record;
+  GoldenArgs golden;
   std::function<int()> command;
 };
 
@@ -198,6 +202,119 @@ void add_layer(CommandLine& line) {
   app->footer("Subcommands have their own --help.");
 }
 
+void add_bundle_make(CommandLine& line, CLI::App* bundle) {
+  BundleMakeArgs& args = line.bundle_make;
+  CLI::App* app = bundle->add_subcommand(
+      "make", "write the cases of a problem: operands, and a blank y to be filled in");
+  for (const char* key : {"m", "n", "k", "group", "zero", "layout", "x", "mul", "y", "scale",
+                          "ztype", "xg", "order", "bias"})
+    args.keys.emplace_back(std::string(key) == "group" ? "g" : key, "");
+  for (auto& [key, value] : args.keys)
+    app->add_option(key == "g" ? "--group" : "--" + key, value, "of the problem line")
+        ->option_text("V");
+  many(app, "--problem", args.problems, "a whole problem line; may be repeated")
+      ->option_text("\"k=v ...\"");
+  app->add_option("--list", args.list, "a file of problem lines")->option_text("FILE");
+  app->add_option("--kernel", args.kernel, "the kernel's name in reports (bundle)")
+      ->option_text("NAME");
+  app->add_option("--contract", args.contract, "its numerics, as plan() would say them")
+      ->option_text("\"dequant=D1 ...\"");
+  app->add_option("--claim", args.claim,
+                  "of repeatable, batch_invariant, row_local (repeatable); none")
+      ->option_text("CLAIM,...");
+  app->add_option("--seed", args.seed, "seed of generated data (0x7)")->option_text("N|random");
+  app->add_option("-o,--out", args.out, "the file to write")->option_text("FILE.h5");
+  app->footer(
+      "Examples:\n  w4check bundle make --layout gptq_v1 --zero code_m1 --group 128 -o cases.h5\n"
+      "  w4check bundle make --problem \"m=1 n=4096 k=4096 g=128 layout=gptq_v2 zero=code\" -o "
+      "cases.h5");
+  app->callback([&line] {
+    need(line.bundle_make.out, "w4check bundle make", "-o FILE.h5");
+    line.command = [args = line.bundle_make] { return bundle_make_command(args); };
+  });
+}
+
+void add_bundle_judge(CommandLine& line, CLI::App* bundle) {
+  BundleJudgeArgs& args = line.bundle_judge;
+  CLI::App* app = bundle->add_subcommand("judge", "judge the outputs that were filled in");
+  app->add_option("path", args.path, "the filled bundle")->option_text("FILE.h5");
+  many(app, "--check", args.checks, "only these checks; globs, comma separated")
+      ->option_text("GLOB");
+  app->add_option("--claim", args.claim, "instead of the claims that the bundle was made with")
+      ->option_text("CLAIM,...");
+  app->add_option("--json", args.json, "write the run as JSON (w4check.run/1)")
+      ->option_text("FILE");
+  app->add_option("--junit", args.junit, "write the run as JUnit XML")->option_text("FILE");
+  app->add_flag("-v,--verbose", args.verbose, "list what was not judged, and show evidence");
+  app->footer("Example:\n  w4check bundle judge cases.h5 --junit report.xml");
+  app->callback([&line] {
+    need(line.bundle_judge.path, "w4check bundle judge", "a file");
+    line.command = [args = line.bundle_judge] { return bundle_judge_command(args); };
+  });
+}
+
+void add_bundle(CommandLine& line) {
+  CLI::App* app =
+      line.app.add_subcommand("bundle", "judge a kernel in any language, through a file");
+  add_bundle_make(line, app);
+  add_bundle_judge(line, app);
+  app->footer("Subcommands have their own --help.");
+}
+
+void add_golden_record(CommandLine& line, CLI::App* golden) {
+  GoldenRecordArgs& args = line.golden_record;
+  CLI::App* app = golden->add_subcommand("record", "write operands and exact results to a file");
+  many(app, "--problem", args.problems, "a problem line; may be repeated")
+      ->option_text("\"k=v ...\"");
+  app->add_option("--list", args.list, "a file of problem lines")->option_text("FILE");
+  app->add_option("--layer", args.layer, "every layer of a checkpoint")->option_text("PATH");
+  app->add_option("--v1-zeros", args.v1_zeros, "reader of GPTQ v1 zeros (D1)")
+      ->option_text("D1|D2|D3");
+  app->add_option("--kernel", args.kernel, "record what this kernel gives, too")
+      ->option_text("NAME");
+  app->add_option("--plugin", args.plugin, "where that kernel is")->option_text("LIB");
+  app->add_option("--commit", args.commit, "provenance (the commit that was built)")
+      ->option_text("ID");
+  app->add_option("--reference", args.reference, "provenance: git's tree of reference/")
+      ->option_text("ID");
+  app->add_option("--seed", args.seed, "seed of generated data (0x7)")->option_text("N|random");
+  app->add_option("-o,--out", args.out, "the file to write")->option_text("FILE.h5");
+  app->footer(
+      "Example:\n  w4check golden record --problem \"m=3 n=16 k=64 g=32 zero=code\" -o g.h5");
+  app->callback([&line] {
+    need(line.golden_record.out, "w4check golden record", "-o FILE.h5");
+    line.command = [args = line.golden_record] { return golden_record_command(args); };
+  });
+}
+
+// verify, show, diff: what they do with files.
+void add_golden_files(CommandLine& line, CLI::App* golden, const char* name, const char* help,
+                      int (*command)(const GoldenArgs&)) {
+  CLI::App* app = golden->add_subcommand(name, help);
+  app->add_option("paths", line.golden.paths, "golden files, or folders with a MANIFEST.sha256")
+      ->option_text("PATH...");
+  if (std::string_view(name) == "verify")
+    app->add_option("--json", line.golden.json, "write the drift as JSON")->option_text("FILE");
+  app->footer("Example:\n  w4check golden " + std::string(name) +
+              (std::string_view(name) == "diff" ? " driver_a.h5 driver_b.h5" : " fixtures/golden"));
+  app->callback([&line, name, command] {
+    if (line.golden.paths.empty())
+      fail_input("w4check golden " + std::string(name), "arguments", "a file is expected");
+    line.command = [args = line.golden, command] { return command(args); };
+  });
+}
+
+void add_golden(CommandLine& line) {
+  CLI::App* app = line.app.add_subcommand("golden", "exact results that outlive the code");
+  add_golden_record(line, app);
+  add_golden_files(line, app, "verify", "today's results against the file's; drift is named",
+                   golden_verify_command);
+  add_golden_files(line, app, "show", "what a file holds, and where it came from",
+                   golden_show_command);
+  add_golden_files(line, app, "diff", "two recordings of the same cases", golden_diff_command);
+  app->footer("Subcommands have their own --help.");
+}
+
 std::vector<std::string_view> subcommand_names(const CLI::App& app) {
   std::vector<std::string_view> names;
   for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
@@ -267,6 +384,8 @@ std::function<int()> parse_command_line(int argc, char** argv) {
   add_run(line);
   add_replay(line);
   add_layer(line);
+  add_bundle(line);
+  add_golden(line);
   const Place place = find_place(line.app, argc, argv);
   try {
     line.app.parse(argc, argv);

@@ -34,6 +34,9 @@ T exactly(const std::vector<T>& chosen, const std::string& name, NameOf name_of)
 
 int replay_command(const ReplayArgs& args) {
   const Repro repro = read_repro(args.repro);
+  if (const std::string* data = repro.problem.find("data"); data && data->starts_with("bundle:"))
+    return bundle_judge_command(
+        {decode_value(data->substr(7)), "", args.json, args.junit, {repro.check}, args.verbose});
   Suite suite;
   suite.limits = read_timeout(args.timeout);
   suite.checks = {exactly(choose_checks({repro.check}, command), repro.check,

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bundles without Python: a real kernel fills one through its worker, and gets the verdicts that it
+// gets from a run; missing, misshapen and untouched outputs are named.
+#include "harness/bundle/bundle.hpp"
+
+#include <filesystem>
+#include <functional>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "harness/bundle/player.hpp"
+#include "harness/bundle/recorder.hpp"
+#include "harness/fixture/tensors.hpp"
+#include "reference/error.hpp"
+#include "suites/support/judge.hpp"
+
+namespace {
+
+using namespace w4;
+namespace fs = std::filesystem;
+
+struct Folder {
+  fs::path path;
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "w4_suite_bundle.XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    path = name;
+  }
+  ~Folder() { fs::remove_all(path); }
+  std::string file(const char* name) const { return (path / name).string(); }
+};
+
+BundleOptions options_for(const std::vector<std::string>& lines, const std::string& out) {
+  BundleOptions options;
+  for (const auto& line : lines)
+    options.problems.push_back({parse_problem(line), nullptr, "", "", true});
+  options.kernel = "k";
+  options.out = out;
+  return options;
+}
+
+// Copies a bundle with outputs put in by `fill` (false: the case has no y).
+using Fill = std::function<bool(const Bundle&, const BundleCase&, std::vector<std::int64_t>& shape,
+                                Hdf5Element&, std::vector<std::byte>& y)>;
+void fill_bundle(const std::string& from, const std::string& to, const Fill& fill) {
+  const auto bundle = read_bundle(from);
+  Hdf5Writer file(to);
+  for (const auto& [name, attributes] : bundle.file.groups) {
+    if (name != "/") file.group(name.substr(1));
+    for (const auto& [key, value] : attributes) {
+      if (const auto* text = std::get_if<std::string>(&value))
+        name == "/" ? file.attribute(key, *text) : file.attribute_of(name, key, *text);
+      if (const auto* number = std::get_if<std::int64_t>(&value))
+        name == "/" ? file.attribute(key, *number) : file.attribute_of(name, key, *number);
+    }
+  }
+  for (const auto& c : bundle.cases) {
+    for (const auto& list :
+         {weight_tensors(c.problem, read_weights(bundle.file, c.name, c.problem)),
+          call_tensors(c.problem, read_call(bundle.file, c.name, c.problem))})
+      for (const auto& tensor : list)
+        file.words(c.name.substr(1) + "/" + tensor.name, tensor.element, tensor.shape,
+                   tensor.bytes);
+    std::vector<std::int64_t> shape{c.problem.m, c.problem.n};
+    auto element = element_for(c.problem.y);
+    const auto blank = array_of(bundle.file, c.name + "/y").bytes();
+    std::vector<std::byte> y(blank.begin(), blank.end());
+    if (fill(bundle, c, shape, element, y)) file.words(c.name.substr(1) + "/y", element, shape, y);
+  }
+  file.commit();
+}
+
+// What a kernel of a plugin answers.
+Fill answers_of(KernelPort& kernel) {
+  return [&kernel](const Bundle& bundle, const BundleCase& c, auto&, auto&, auto& y) {
+    const auto abi = to_abi(c.problem);
+    REQUIRE(kernel.bind(abi, read_weights(bundle.file, c.name, c.problem)).status == W4_OK);
+    const auto reply = kernel.run(abi, read_call(bundle.file, c.name, c.problem),
+                                  {Place::middle, c.poison, false});
+    REQUIRE(reply.status == W4_OK);
+    y = reply.y;
+    return true;
+  };
+}
+
+// The right words, from the oracle.
+bool right(const Bundle& bundle, const BundleCase& c, std::vector<std::int64_t>&, Hdf5Element&,
+           std::vector<std::byte>& y) {
+  const auto words = right_words(c.problem, read_weights(bundle.file, c.name, c.problem),
+                                 read_call(bundle.file, c.name, c.problem), Dequant::d5);
+  const auto size = static_cast<std::size_t>(bits_of(c.problem.y) / 8);
+  for (std::size_t i = 0; i < words.size(); ++i)
+    for (std::size_t b = 0; b < size; ++b)
+      y[i * size + b] = static_cast<std::byte>(words[i] >> (8 * b));
+  return true;
+}
+
+constexpr char small[] = "m=2 n=16 k=64 g=32 zero=code";
+
+std::string error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("right outputs of every kind of problem pass") {
+  const Folder folder;
+  for (const char* line : {small, "m=3 n=8 k=64 g=16 zero=8 layout=gptq_v1 x=s8 xg=32 y=f32",
+                           "m=1 n=13 k=48 zero=real layout=kpack:02461357 x=bf16 y=bf16",
+                           "m=2 n=8 k=33 zero=signed x=s4 y=f32",
+                           "m=2 n=9 k=40 g=8 groups=6 zero=add x=f32 y=f32 order=gidx bias=f32",
+                           "m=2 n=16 k=64 g=16 zero=code layout=npack:01234567 order=perm"}) {
+    INFO(line);
+    make_bundle(options_for({line}, folder.file("a.h5")));
+    fill_bundle(folder.file("a.h5"), folder.file("b.h5"), right);
+    const auto judged =
+        judge_bundle(folder.file("b.h5"), {}, {"repeatable", "batch_invariant", "row_local"}, {});
+    CHECK(judged.faults.empty());
+    CHECK(exit_code(judged.run) == 0);
+    for (const auto& c : judged.run.cases) {
+      INFO(c.check << ": " << c.verdict.reason);
+      CHECK(!is_red(c));
+    }
+  }
+}
+
+TEST_CASE("a bundle gives the verdicts of a run") {
+  const Folder folder;
+  const char* line = "m=4 n=32 k=256 g=32 zero=code";
+  for (const char* name : {"mutant.none", "mutant.zero_off_by_one", "mutant.f16_accumulator",
+                           "mutant.n_tile_not_written", "mutant.group_off_by_one"}) {
+    Subject subject(inspect_plugin(plugin_path("mutants")), name, {});
+    const Plan plan = subject.plan(parse_problem(line));
+    auto options = options_for({line}, folder.file("a.h5"));
+    options.contract = plan.contract;
+    make_bundle(options);
+    fill_bundle(folder.file("a.h5"), folder.file("b.h5"), answers_of(subject));
+    const auto judged =
+        judge_bundle(folder.file("b.h5"), {}, {"repeatable", "batch_invariant", "row_local"}, {});
+    CHECK(judged.run.cases.size() > 15);
+    for (const auto& c : judged.run.cases) {
+      const auto direct = judge("mutants", name, c.check, line);
+      // A run may ask for y=f32, where an order shows; a file holds the problems that it was made
+      // of.
+      const bool wider =
+          c.check == "effect.repeat" || c.check == "effect.batch" || c.check == "contract.bits";
+      INFO(name << " " << c.check << ": " << c.verdict.reason << " | " << direct.reason);
+      if (!wider) CHECK(c.verdict.outcome == direct.outcome);
+      if (!wider) CHECK(kind_of(c.verdict) == kind_of(direct));
+      CHECK(c.verdict.outcome != Outcome::not_run);
+      CHECK(c.verdict.outcome != Outcome::harness_error);
+    }
+  }
+}
+
+TEST_CASE("the file holds no expected word: every y is the poison") {
+  const Folder folder;
+  make_bundle(options_for({small}, folder.file("a.h5")));
+  const auto bundle = read_bundle(folder.file("a.h5"));
+  CHECK(bundle.cases.size() > 20);
+  for (const auto& c : bundle.cases) CHECK(c.fault_kind == "not_written");
+  CHECK(error_of([&] {
+          judge_bundle(folder.file("a.h5"), {}, {}, {});
+        }).starts_with(folder.file("a.h5") + ": judge: no output was filled in"));
+}
+
+TEST_CASE("the same options make the same bytes") {
+  const Folder folder;
+  for (const char* name : {"a.h5", "b.h5"}) make_bundle(options_for({small}, folder.file(name)));
+  const auto a = read_foreign(folder.file("a.h5")), b = read_foreign(folder.file("b.h5"));
+  REQUIRE(a.datasets.size() == b.datasets.size());
+  for (const auto& [name, array] : a.datasets) CHECK(*array.data == *b.datasets.at(name).data);
+}
+
+TEST_CASE("missing, misshapen and untouched outputs are named") {
+  const Folder folder;
+  make_bundle(options_for({small}, folder.file("a.h5")));
+  const auto spoiled = [&](const Fill& spoil) {
+    fill_bundle(
+        folder.file("a.h5"), folder.file("b.h5"),
+        [&](const Bundle& bundle, const BundleCase& c, auto& shape, auto& element, auto& y) {
+          right(bundle, c, shape, element, y);
+          return c.name == "/cases/00003" ? spoil(bundle, c, shape, element, y) : true;
+        });
+    return judge_bundle(folder.file("b.h5"), {}, {}, {});
+  };
+  struct Row {
+    Fill spoil;
+    std::string fault, kind;
+  };
+  const Row rows[] = {{[](auto&, auto&, auto&, auto&, auto&) { return false; },
+                       "/cases/00003/y is missing", "missing"},
+                      {[](auto&, auto&, auto& shape, auto&, auto&) {
+                         std::swap(shape[0], shape[1]);
+                         return true;
+                       },
+                       "/cases/00003/y is float16 [16, ", "misshapen"},
+                      {[](auto&, auto&, auto&, auto& element, auto&) {
+                         element = Hdf5Element::u16;
+                         return true;
+                       },
+                       "/cases/00003/y is uint16 ", "misshapen"},
+                      {[](const Bundle& bundle, const BundleCase& c, auto&, auto&, auto& y) {
+                         const auto blank = array_of(bundle.file, c.name + "/y").bytes();
+                         y.assign(blank.begin(), blank.end());
+                         return true;
+                       },
+                       "/cases/00003/y was never written", "not_written"}};
+  for (const auto& row : rows) {
+    const auto judged = spoiled(row.spoil);
+    REQUIRE(judged.faults.size() == 1);
+    INFO(judged.faults[0]);
+    CHECK(judged.faults[0].starts_with(row.fault));
+    CHECK(exit_code(judged.run) == 1);
+    std::size_t red = 0;
+    for (const auto& c : judged.run.cases) {
+      if (!is_red(c)) continue;
+      ++red;
+      CHECK(kind_of(c.verdict) == row.kind);
+      CHECK(c.verdict.reason == judged.faults[0]);
+    }
+    CHECK(red >= 1);
+  }
+}
+
+TEST_CASE("operands that were changed are refused with the case's name") {
+  const Folder folder;
+  make_bundle(options_for({small}, folder.file("a.h5")));
+  const auto bundle = read_bundle(folder.file("a.h5"));
+  Hdf5Writer file(folder.file("b.h5"));
+  for (const auto& [key, value] : bundle.file.groups.at("/"))
+    file.attribute(key, std::get<std::string>(value));
+  file.group("problems/00000");
+  for (const auto& [key, value] : bundle.file.groups.at("/problems/00000"))
+    file.attribute_of("problems/00000", key, std::get<std::string>(value));
+  const auto& c = bundle.cases.front();
+  const auto name = c.name.substr(1);
+  file.group(name);
+  for (const auto& [key, value] : bundle.file.groups.at(c.name))
+    std::holds_alternative<std::string>(value)
+        ? file.attribute_of(name, key, std::get<std::string>(value))
+        : file.attribute_of(name, key, std::get<std::int64_t>(value));
+  for (auto tensor : weight_tensors(c.problem, read_weights(bundle.file, c.name, c.problem))) {
+    if (tensor.name == "scale") tensor.bytes[5] ^= std::byte{1};
+    file.words(name + "/" + tensor.name, tensor.element, tensor.shape, tensor.bytes);
+  }
+  for (const auto& tensor : call_tensors(c.problem, read_call(bundle.file, c.name, c.problem)))
+    file.words(name + "/" + tensor.name, tensor.element, tensor.shape, tensor.bytes);
+  file.commit();
+  CHECK(error_of([&] {
+          read_bundle(folder.file("b.h5"));
+        }).starts_with(folder.file("b.h5") + ": read: the operands of " + c.name));
+}
+
+TEST_CASE("problems that a file cannot hold are refused") {
+  const Folder folder;
+  CHECK(error_of([&] {
+          make_bundle(options_for({"m=2 n=8 k=32 xs=40"}, folder.file("a.h5")));
+        }).find("no xs= or ys=") != std::string::npos);
+  CHECK(!fs::exists(folder.file("a.h5")));
+}
