@@ -38,6 +38,7 @@ struct Check {
   Scope scope;
   std::string_view sees, blind_to;
   Verdict (*run)(KernelPort&, const CaseContext&);
+  bool fresh_worker{};  // counts calls from the first one of a process on
 };
 
 std::span<const Check> checks();

@@ -46,7 +46,7 @@ constexpr Check table[] = {
     {"effect.inputs", Scope::problem, "inputs written to", "inputs written and restored",
      guarded<effect_inputs>},
     {"effect.repeat", Scope::problem, "bits that change from call to call",
-     "changes after more calls", guarded<effect_repeat>},
+     "changes after more calls", guarded<effect_repeat>, true},
     {"effect.batch", Scope::problem, "bits that change with m", "orders that the data do not show",
      guarded<effect_batch>},
     {"effect.rowlocal", Scope::problem, "NaN and infinity that leave their row", "finite leaks",

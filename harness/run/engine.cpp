@@ -135,6 +135,7 @@ class Execution {
     int calls_before = 0;
     Verdict verdict;
     try {
+      if (check.fresh_worker) subject.reset();
       if (subject == nullptr) subject = bench_.open(suite_.kernels[unit.kernel], suite_.limits);
       calls_before = subject->calls();
       const auto& kernel = suite_.kernels[unit.kernel];
