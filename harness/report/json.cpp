@@ -155,6 +155,10 @@ std::string list_json(const std::string& name, const std::vector<Evidence>& rows
   return text_of(out) + "\n";
 }
 
+std::string document_json(const Evidence& document) {
+  return text_of(to_json(document)) + "\n";
+}
+
 std::string evidence_text(const Evidence& evidence, int indent) {
   const std::string margin(static_cast<std::size_t>(indent), ' ');
   std::string out = margin;

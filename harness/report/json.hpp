@@ -16,6 +16,9 @@ std::string run_json(const RunResult&, const Environment&);
 // {"name": [{...}]}
 std::string list_json(const std::string& name, const std::vector<Evidence>& rows);
 
+// Any document made of evidence values.
+std::string document_json(const Evidence&);
+
 // Evidence as indented JSON, for people (-v).
 std::string evidence_text(const Evidence&, int indent);
 

@@ -119,7 +119,7 @@ w4_status run_task(Task task) {
   if (bug.before) bug.before(task);
   compute(task);
   if (bug.after) bug.after(task);
-  return W4_OK;
+  return bug.finish ? bug.finish(task) : W4_OK;
 }
 
 }  // namespace

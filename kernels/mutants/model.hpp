@@ -51,6 +51,7 @@ struct Bug {
 
   void (*before)(const Task&){};  // ahead of the computation, and after it
   void (*after)(const Task&){};
+  w4_status (*finish)(const Task&){};  // the status of a call that computed
   w4_status (*at_m0)(const Task&){};
   void (*on_refusal)(const Task&){};  // run() was asked for what plan() declines
   const char* (*ran)(const Task&){};  // the path reported by run()
@@ -93,9 +94,11 @@ void compute(const Task&);
 w4_status plan_mutant(const w4_kernel*, const w4_problem*, w4_plan*);
 w4_status run_mutant(const w4_kernel*, w4_call*);
 
-// The rows, a file each: the operand that feeds (k, n), the value made of it, all other effects.
+// The rows, a file each: the operand that feeds (k, n), the value made of it, all other effects,
+// and passing without computing.
 std::span<const Bug> address_bugs();
 std::span<const Bug> value_bugs();
 std::span<const Bug> effect_bugs();
+std::span<const Bug> cheat_bugs();
 
 }  // namespace w4

@@ -8,103 +8,55 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "harness/fault/catalogue.hpp"
 #include "suites/support/judge.hpp"
 
 namespace {
 
 using namespace w4;
 
-struct Row {
-  const char* mutant;
-  const char* check;
-  const char* kind;  // of the evidence
-  const char* problem;
-  Outcome outcome{Outcome::fail};
-};
-
 constexpr char plain[] = "m=4 n=32 k=256 g=32 zero=code";
 constexpr char gptq[] = "m=4 n=32 k=256 g=32 zero=code_m1 layout=gptq_v1";
 
-const Row rows[] = {
-    {"word_reversed", "address.code", "permutation", gptq},
-    {"order_inverse", "address.code", "permutation", "m=4 n=32 k=256 g=32 layout=kpack:02461357"},
-    {"nibbles_swapped", "address.code", "permutation", gptq},
-    {"code_as_signed", "address.code", "no_address", plain},
-    {"k_tail_dropped", "address.code", "dropped", "m=4 n=32 k=250 g=32 zero=code"},
-    {"half_extrapolated", "address.code", "offset", plain},
-    {"falls_back", "address.code", "map", plain, Outcome::fallback},
+// A fault seen by a check, beside the one that the catalogue expects for it.
+struct Pair {
+  std::string_view id, check, kind, problem;
+  Outcome outcome{Outcome::fail};
+};
+
+constexpr Pair also[] = {
     {"x_stride_ignored", "address.x", "x_rows", "m=4 n=32 k=256 g=32 zero=code xs=280"},
-    {"group_off_by_one", "address.scale", "offset", plain},
-    {"first_group_for_tile", "address.scale", "tile_group", "m=4 n=32 k=512 g=32 zero=code"},
-    {"g_idx_ignored", "address.scale", "g_idx_ignored", "m=4 n=32 k=256 g=32 order=perm"},
-    {"scale_column_swapped", "address.scale", "columns", plain},
-    {"scale_past_128_groups", "address.scale", "no_address", "m=4 n=8 k=2112 g=16"},
-    {"group_zero_at_m1", "address.scale", "one_group", "m=1 n=32 k=256 g=64 zero=code"},
-    {"first_zero_for_tile", "address.zero", "tile_group", "m=4 n=32 k=512 g=32 zero=code"},
-    {"zero_interleaved", "address.zero", "columns", plain},
-    {"zero_clamped_to_1", "address.zero", "scattered", plain},
-    {"zero_off_by_one", "value.table", "zero_minus_1", plain},
-    {"zero_off_by_one", "value.table", "zero_minus_1", "m=4 n=32 k=256 g=32 zero=8"},
-    {"zero_code_as_8", "value.table", "zero_as_8", plain},
-    {"zero_wraps", "value.table", "zero_wraps", gptq},
-    {"difference_clamped", "value.table", "unknown_form", plain},
-    {"scale_abs", "value.table", "scale_sign_lost", plain},
-    {"scale_subnormal_flushed", "value.table", "scale_flushed", plain},
-    {"scale_as_bf16", "value.table", "scale_as_bf16", plain},
-    {"scale_then_zero", "value.table", "class", plain},
-    {"dequant_claim_wrong", "value.table", "class", plain},
-    {"x_as_bf16", "value.table", "x_as_bf16", plain},
-    {"truncate_output", "value.table", "truncation", plain},
-    {"output_through_bf16", "value.table", "unknown_form", plain},
-    {"bias_ignored", "exact.zero", "unknown", "m=4 n=32 k=256 g=32 bias=f16"},
-    {"bias_twice", "exact.zero", "unknown", "m=4 n=32 k=256 g=32 bias=f16"},
-    {"partial_group_at_m1", "exact.dense24", "dropped", "m=1 n=32 k=250 g=32 zero=code"},
-    {"f16_accumulator", "exact.dense24", "narrow_sums", plain},
-    {"partials_claim_wrong", "exact.dense24", "narrow_sums", plain},
     {"scale_as_bf16", "exact.onehot", "scale_as_bf16", plain},
     {"k_tail_dropped", "exact.stride11", "dropped", "m=4 n=32 k=250 g=32 zero=code"},
     {"group_off_by_one", "exact.block11", "unknown", plain},
     {"f16_accumulator", "exact.samesign", "narrow_sums", plain},
-    {"nan_to_zero", "exact.special", "special", plain},
-    {"inf_sign_lost", "exact.special", "special", plain},
-    {"n_tile_not_written", "effect.written", "not_written", plain},
-    {"last_row_stale", "effect.written", "not_written", plain},
-    {"inputs_overwritten", "effect.inputs", "input_changed", plain},
-    {"not_repeatable", "effect.repeat", "bits_changed", plain},
-    {"warm_up", "effect.repeat", "bits_changed", plain},
-    {"batch_variant", "effect.batch", "bits_changed", plain},
-    {"row_leak", "effect.rowlocal", "row_leak", plain},
-    {"x_stride_ignored", "effect.stride", "bits_changed", plain},
-    {"x_gap_read", "effect.stride", "bits_changed", plain},
-    {"y_gap_written", "effect.stride", "stray_write", plain},
-    {"reads_m0", "effect.m0", "status", plain},
-    {"writes_m0", "effect.m0", "stray_write", plain},
-    {"ftz_left", "effect.state", "process_state", plain},
-    {"caches_by_address", "effect.state", "stale", plain},
-    {"threads_narrowed", "effect.threads", "bits_changed", plain},
-    {"order_claim_wrong", "contract.bits", "order", plain},
-    {"accepts_anything", "reject.reason", "accepted", plain},
-    {"declines_without_reason", "reject.reason", "no_reason", plain},
-    {"runs_what_it_declines", "reject.nowrite", "accepted", plain},
-    {"writes_when_declined", "reject.nowrite", "wrote", plain},
 };
 
-// Mutants whose check does not exist yet.
-const std::set<std::string> waiting{};
+std::vector<Pair> pairs() {
+  std::vector<Pair> all(std::begin(also), std::end(also));
+  for (const Fault& fault : faults())
+    for (const std::string_view line : fault.problems)
+      if (!line.empty()) all.push_back({fault.id, fault.check, fault.kind, line, fault.outcome});
+  return all;
+}
+
+void kill(const Pair& pair) {
+  const std::string line(pair.problem);
+  const auto verdict = judge("mutants", "mutant." + std::string(pair.id), pair.check, line);
+  INFO(pair.id << " " << pair.check << ": " << verdict.reason);
+  CHECK(verdict.outcome == pair.outcome);
+  CHECK(kind_of(verdict) == pair.kind);
+  const auto healthy = judge("mutants", std::string(healthy_twin), pair.check, line);
+  INFO(healthy_twin << ": " << healthy.reason);
+  CHECK(healthy.outcome == Outcome::pass);
+}
 
 void kill(std::string_view factor) {
   std::size_t judged = 0;
-  for (const auto& row : rows) {
-    if (!std::string_view(row.check).starts_with(factor)) continue;
+  for (const Pair& pair : pairs()) {
+    if (!pair.check.starts_with(factor)) continue;
     ++judged;
-    const auto verdict =
-        judge("mutants", std::string("mutant.") + row.mutant, row.check, row.problem);
-    INFO(row.mutant << " " << row.check << ": " << verdict.reason);
-    CHECK(verdict.outcome == row.outcome);
-    CHECK(kind_of(verdict) == row.kind);
-    const auto healthy = judge("mutants", "mutant.none", row.check, row.problem);
-    INFO("mutant.none: " << healthy.reason);
-    CHECK(healthy.outcome == Outcome::pass);
+    kill(pair);
   }
   CHECK(judged > 0);
 }
@@ -163,16 +115,48 @@ TEST_CASE("reject checks kill their mutants and no healthy kernel") {
   kill("reject.");
 }
 
-TEST_CASE("every mutant of the plugin has a row, or a check that it waits for") {
-  std::set<std::string> named(waiting);
-  for (const auto& row : rows) named.insert(row.mutant);
+TEST_CASE("the catalogue and the plugin name the same mutants, each once") {
+  std::set<std::string> named{std::string(healthy_twin)};
+  for (const Fault& fault : faults()) {
+    INFO(fault.id);
+    CHECK(named.insert(kernel_of(fault)).second);
+  }
   for (const auto& kernel : inspect_plugin(plugin_path("mutants")).kernels) {
-    const auto name = kernel.name.substr(std::string("mutant.").size());
-    INFO(name);
-    CHECK((name == "none" || named.contains(name)));
-    named.erase(name);
+    INFO(kernel.name);
+    CHECK(named.erase(kernel.name) == 1);
   }
   for (const auto& left : named) FAIL_CHECK("no such mutant: " << left);
+}
+
+TEST_CASE("every fault expects a check of the table, and a problem to see it on") {
+  for (const Fault& fault : faults()) {
+    const bool exists = std::any_of(checks().begin(), checks().end(),
+                                    [&](const Check& check) { return check.id == fault.check; });
+    INFO(fault.id << " " << fault.check);
+    CHECK(exists);
+    CHECK_FALSE(fault.problems[0].empty());
+  }
+}
+
+TEST_CASE("the catalogue holds a fault for every way to pass without computing") {
+  std::set<std::string_view> cheats;
+  for (const Fault& fault : faults())
+    if (fault.family == "CHEAT") cheats.insert(fault.id);
+  for (const auto* id :
+       {"skips_repeats", "writes_nothing", "inputs_overwritten", "small_to_zero", "constant_scale",
+        "half_extrapolated", "recognises_seed", "caches_by_address", "caches_by_shape", "warm_up",
+        "drifts_after_100", "answers_nan", "status_ignored", "ftz_left", "only_last_row"}) {
+    INFO(id);
+    CHECK(cheats.contains(id));
+  }
+}
+
+TEST_CASE("stored answers for the default seed pass under it, and under no other") {
+  const std::string line = "m=4 n=32 k=256 g=32 zero=code";
+  CHECK(judge("mutants", "mutant.recognises_seed", "exact.dense24", line).outcome == Outcome::pass);
+  for (const auto* seed : {"0x8", "0x51", "0xdeadbeef"})
+    CHECK(judge("mutants", "mutant.recognises_seed", "exact.dense24", line + " seed=" + seed)
+              .outcome == Outcome::fail);
 }
 
 TEST_CASE("every check has a fault that it is shown to kill, or a reason to have none here") {
@@ -184,9 +168,10 @@ TEST_CASE("every check has a fault that it is shown to kill, or a reason to have
       {"dispatch.path", "suites/run: stored paths"},
       {"dispatch.bits", "below: a dispatcher against another kernel's bits"},
   };
+  const auto shown = pairs();
   for (const auto& check : checks()) {
-    const bool row = std::any_of(std::begin(rows), std::end(rows),
-                                 [&](const Row& r) { return r.check == check.id; });
+    const bool row =
+        std::any_of(shown.begin(), shown.end(), [&](const Pair& p) { return p.check == check.id; });
     INFO(check.id);
     CHECK((row || elsewhere.contains(check.id)));
   }

@@ -10,7 +10,7 @@
 namespace w4 {
 
 struct ListArgs {
-  std::string what;  // kernels, checks, layouts
+  std::string what;  // kernels, checks, faults, layouts
   std::vector<std::string> plugins;
   std::string json;
 };
@@ -26,6 +26,12 @@ struct RunArgs {
 
 struct ReplayArgs {
   std::string repro, json, junit, timeout;
+  bool verbose{};
+};
+
+struct FaultsArgs {
+  std::vector<std::string> kernels;
+  std::string json, jobs, timeout;
   bool verbose{};
 };
 
@@ -59,6 +65,7 @@ struct GoldenArgs {
 int list_command(const ListArgs&);
 int run_command(const RunArgs&);
 int replay_command(const ReplayArgs&);
+int faults_command(const FaultsArgs&);
 int layer_show_command(const LayerArgs&);
 int layer_unpack_command(const LayerArgs&);
 int layer_pack_command(const LayerArgs&);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `w4check list`: what there is to choose from.
 #include "harness/check.hpp"
+#include "harness/fault/report.hpp"
 #include "harness/report/json.hpp"
 #include "harness/report/text.hpp"
 #include "harness/report/words.hpp"
@@ -83,13 +84,25 @@ Listing list_layouts() {
   return out;
 }
 
+Listing list_faults() {
+  Listing out{{{"fault", "class", "copies", "expected check", "what"}}, {}};
+  for (const Fault& fault : faults()) {
+    out.table.push_back({std::string(fault.id), std::string(fault.family),
+                         fault.report.empty() ? "-" : std::string(fault.report),
+                         std::string(fault.check), std::string(fault.what)});
+    out.rows.push_back(fault_row(fault));
+  }
+  return out;
+}
+
 Listing listing_of(const ListArgs& args) {
   if (args.what == "kernels") return list_kernels(args);
   if (args.what == "checks") return list_checks();
+  if (args.what == "faults") return list_faults();
   if (args.what == "layouts") return list_layouts();
-  const std::vector<std::string_view> known{"kernels", "checks", "layouts"};
+  const std::vector<std::string_view> known{"kernels", "checks", "faults", "layouts"};
   fail_input("w4check list", "arguments",
-             "\"" + args.what + "\" is none of kernels, checks, layouts; nearest is " +
+             "\"" + args.what + "\" is none of kernels, checks, faults, layouts; nearest is " +
                  nearest_word(args.what, known));
 }
 

@@ -30,6 +30,7 @@ struct CommandLine {
   BundleJudgeArgs bundle_judge;
   GoldenRecordArgs golden_record;
   GoldenArgs golden;
+  FaultsArgs faults;
   std::function<int()> command;
 };
 
@@ -45,8 +46,8 @@ CLI::Option* many(CLI::App* app, const std::string& name, std::vector<std::strin
 
 void add_list(CommandLine& line) {
   CLI::App* app = line.app.add_subcommand("list", "what there is to choose from");
-  app->add_option("what", line.list.what, "kernels, checks or layouts")
-      ->option_text("kernels|checks|layouts");
+  app->add_option("what", line.list.what, "kernels, checks, faults or layouts")
+      ->option_text("kernels|checks|faults|layouts");
   many(app, "--plugin", line.list.plugins, "kernels of this library, instead of the default ones")
       ->option_text("LIB");
   app->add_option("--json", line.list.json, "write the list to this file, too")
@@ -56,7 +57,8 @@ void add_list(CommandLine& line) {
       "  w4check list checks --json checks.json");
   app->callback([&line] {
     if (line.list.what.empty())
-      fail_input("w4check list", "arguments", "one of kernels, checks, layouts is expected");
+      fail_input("w4check list", "arguments",
+                 "one of kernels, checks, faults, layouts is expected");
     line.command = [args = line.list] { return list_command(args); };
   });
 }
@@ -125,6 +127,24 @@ void add_replay(CommandLine& line) {
       fail_input("w4check replay", "arguments", "a repro line is expected");
     line.command = [args = line.replay] { return replay_command(args); };
   });
+}
+
+void add_faults(CommandLine& line) {
+  FaultsArgs& args = line.faults;
+  CLI::App* app = line.app.add_subcommand(
+      "faults", "deliberate wrongs against every check: which one kills which");
+  many(app, "--kernel", args.kernels, "only these mutants; globs, comma separated")
+      ->option_text("GLOB");
+  app->add_option("--json", args.json, "write the kill matrix as JSON (w4check.faults/1)")
+      ->option_text("FILE");
+  app->add_option("--jobs", args.jobs, "units at a time (cores)")->option_text("J");
+  app->add_option("--timeout", args.timeout, "limit of a call, plus an allowance by size (2)")
+      ->option_text("SECONDS");
+  app->add_flag("-v,--verbose", args.verbose, "name every check that sees a fault");
+  app->footer(
+      "Examples:\n  w4check faults\n  w4check faults --kernel 'mutant.zero_*' -v\n"
+      "Exit: 0 each is killed by the check expected and the healthy twin is green, else 1.");
+  app->callback([&line] { line.command = [args = line.faults] { return faults_command(args); }; });
 }
 
 void add_layer_options(CLI::App* app, LayerArgs& args) {
@@ -383,6 +403,7 @@ std::function<int()> parse_command_line(int argc, char** argv) {
   add_list(line);
   add_run(line);
   add_replay(line);
+  add_faults(line);
   add_layer(line);
   add_bundle(line);
   add_golden(line);
