@@ -121,51 +121,11 @@ class Execution {
         continue;
       }
       RunCase& c = schedule_.cases[index];
-      run_check(unit, *unit.checks[i], subject, c);
+      run_case(suite_, suite_.kernels[unit.kernel], suite_.problems[unit.problem],
+               answers_[unit.kernel][unit.problem].plan, *unit.checks[i], bench_, subject, c);
       if (is_death(c.verdict.outcome)) deaths_.add(unit.kernel, index);
       report_progress(unit);
     }
-  }
-
-  void run_check(const Unit& unit, const Check& check, std::unique_ptr<KernelPort>& subject,
-                 RunCase& c) {
-    const SuiteProblem& problem = suite_.problems[unit.problem];
-    const Plan& plan = answers_[unit.kernel][unit.problem].plan;
-    const auto start = Clock::now();
-    int calls_before = 0;
-    Verdict verdict;
-    try {
-      if (check.fresh_worker) subject.reset();
-      if (subject == nullptr) subject = bench_.open(suite_.kernels[unit.kernel], suite_.limits);
-      calls_before = subject->calls();
-      const auto& kernel = suite_.kernels[unit.kernel];
-      verdict = check.run(
-          *subject, CaseContext{problem.problem, problem.layer, plan,
-                                expected_path(suite_.paths, kernel.name, problem.problem),
-                                [&](const std::string& name) { return peer_of(kernel, name); }});
-      if (verdict.reason.empty()) verdict.reason = to_string(verdict.outcome);
-    } catch (const std::exception& error) {
-      verdict = with(Outcome::harness_error, error.what());
-    } catch (...) {
-      verdict = with(Outcome::harness_error, "an exception of unknown type");
-    }
-    if (verdict.path_declared.empty()) verdict.path_declared = plan.path;
-    if (verdict.path_reason.empty()) verdict.path_reason = plan.reason;
-    c.calls = subject != nullptr ? subject->calls() - calls_before : 0;
-    c.seconds = seconds_since(start);
-    if (verdict.outcome == Outcome::unsupported) c.required = false;
-    c.verdict = std::move(verdict);
-  }
-
-  // Another kernel of the same plugin, for checks that compare two.
-  std::unique_ptr<KernelPort> peer_of(const SuiteKernel& kernel, const std::string& name) const {
-    const auto& kernels = kernel.plugin.info->kernels;
-    const bool known = std::any_of(kernels.begin(), kernels.end(),
-                                   [&](const PluginInfo::Kernel& k) { return k.name == name; });
-    if (!known || name == kernel.name) return nullptr;
-    SuiteKernel other = kernel;
-    other.name = name;
-    return bench_.open(other, suite_.limits);
   }
 
   void report_progress(const Unit& unit) {
@@ -209,6 +169,51 @@ Bench worker_bench() {
           [](KernelPort& subject, const Problem& problem, Reply& reply) {
             return subject.plan(problem, &reply);
           }};
+}
+
+namespace {
+
+// Another kernel of the same plugin, for checks that compare two.
+std::unique_ptr<KernelPort> peer_of(const Suite& suite, const SuiteKernel& kernel,
+                                    const Bench& bench, const std::string& name) {
+  const auto& kernels = kernel.plugin.info->kernels;
+  const bool known = std::any_of(kernels.begin(), kernels.end(),
+                                 [&](const PluginInfo::Kernel& k) { return k.name == name; });
+  if (!known || name == kernel.name) return nullptr;
+  SuiteKernel other = kernel;
+  other.name = name;
+  return bench.open(other, suite.limits);
+}
+
+}  // namespace
+
+void run_case(const Suite& suite, const SuiteKernel& kernel, const SuiteProblem& problem,
+              const Plan& plan, const Check& check, const Bench& bench,
+              std::unique_ptr<KernelPort>& subject, RunCase& c) {
+  const auto start = Clock::now();
+  int calls_before = 0;
+  Verdict verdict;
+  try {
+    if (check.fresh_worker) subject.reset();
+    if (subject == nullptr) subject = bench.open(kernel, suite.limits);
+    calls_before = subject->calls();
+    verdict = check.run(
+        *subject,
+        CaseContext{problem.problem, problem.layer, plan,
+                    expected_path(suite.paths, kernel.name, problem.problem),
+                    [&](const std::string& name) { return peer_of(suite, kernel, bench, name); }});
+    if (verdict.reason.empty()) verdict.reason = to_string(verdict.outcome);
+  } catch (const std::exception& error) {
+    verdict = with(Outcome::harness_error, error.what());
+  } catch (...) {
+    verdict = with(Outcome::harness_error, "an exception of unknown type");
+  }
+  if (verdict.path_declared.empty()) verdict.path_declared = plan.path;
+  if (verdict.path_reason.empty()) verdict.path_reason = plan.reason;
+  c.calls = subject != nullptr ? subject->calls() - calls_before : 0;
+  c.seconds = seconds_since(start);
+  if (verdict.outcome == Outcome::unsupported) c.required = false;
+  c.verdict = std::move(verdict);
 }
 
 RunResult run_suite(const Suite& suite, const Bench& bench, const Hooks& hooks) {

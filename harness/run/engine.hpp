@@ -27,4 +27,9 @@ struct Hooks {
 // Throws Error where a worker cannot be started at all; nothing a kernel or a check does throws.
 RunResult run_suite(const Suite&, const Bench&, const Hooks&);
 
+// One check on one kernel and problem: what run_suite() does with each case. `subject` is opened
+// where it is null, and is left for the next case.
+void run_case(const Suite&, const SuiteKernel&, const SuiteProblem&, const Plan&, const Check&,
+              const Bench&, std::unique_ptr<KernelPort>& subject, RunCase&);
+
 }  // namespace w4

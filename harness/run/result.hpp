@@ -47,6 +47,16 @@ struct RunCase {
   double seconds{};
 };
 
+// What a search adds to a run; its problems and cases stand among the others.
+struct RunSearch {
+  bool done{};                        // there was one
+  double seconds{};                   // asked for
+  std::size_t problems{};             // distinct ones that at least one kernel took
+  std::size_t declined{};             // drawn, but taken by none; not kept
+  std::size_t shrunk{};               // failures, each shrunk to a smallest problem
+  std::vector<std::string> left_out;  // kernels that had shown enough: searched no further
+};
+
 struct RunResult {
   std::uint64_t seed{7};
   std::vector<RunKernel> kernels;
@@ -54,6 +64,7 @@ struct RunResult {
   std::vector<std::string> checks;  // selected ids in table order
   std::vector<RunPlan> plans;       // asked ones, in canonical order
   std::vector<RunCase> cases;
+  RunSearch search;
   bool by_layer{};  // --layer: a row per kernel, layer and path
   bool interrupted{};
   std::string started;  // UTC, ISO 8601

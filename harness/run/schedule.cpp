@@ -193,24 +193,42 @@ bool is_death(Outcome outcome) {
 
 Schedule make_schedule(const Suite& suite, const std::vector<std::vector<PlanAnswer>>& answers) {
   Schedule out;
+  if (suite.problems.empty()) return out;
   for (std::size_t k = 0; k < suite.kernels.size(); ++k)
     KernelSchedule(suite, k, answers[k], out).add_all();
   return out;
 }
 
-void settle(const Suite& suite, RunResult& run) {
-  run.interrupted = run.interrupted && std::any_of(run.cases.begin(), run.cases.end(), is_waiting);
+namespace {
+
+// The cases of each kernel are next to each other.
+template <typename Visit>
+void each_kernel(const Suite& suite, RunResult& run, Visit visit) {
   auto first = run.cases.begin();
   for (std::size_t k = 0; k < suite.kernels.size(); ++k) {
     const auto last =
         std::find_if(first, run.cases.end(), [k](const RunCase& c) { return c.kernel != k; });
-    const std::span<RunCase> cases(first, last);
-    settle_kernel(cases, run.interrupted);
+    visit(k, std::span<RunCase>(first, last));
+    first = last;
+  }
+}
+
+}  // namespace
+
+void settle_never_judged(const Suite& suite, RunResult& run) {
+  each_kernel(suite, run, [&](std::size_t k, std::span<RunCase> cases) {
     const bool must =
         suite.kernels[k].must_be_judged && suite.kernels[k].cannot_run.empty() && !suite.by_layer;
     run.kernels[k].never_judged = must && !run.interrupted && mark_never_judged(cases);
-    first = last;
-  }
+  });
+}
+
+void settle(const Suite& suite, RunResult& run) {
+  run.interrupted = run.interrupted && std::any_of(run.cases.begin(), run.cases.end(), is_waiting);
+  each_kernel(suite, run, [&](std::size_t, std::span<RunCase> cases) {
+    settle_kernel(cases, run.interrupted);
+  });
+  settle_never_judged(suite, run);
 }
 
 }  // namespace w4

@@ -68,5 +68,7 @@ bool is_death(Outcome);
 // Applies, in canonical order, what must not depend on how threads were scheduled: the limit of
 // deaths, cases that an interruption left, and "never judged".
 void settle(const Suite&, RunResult&);
+// The last part of it alone, for a run that grows after it was settled.
+void settle_never_judged(const Suite&, RunResult&);
 
 }  // namespace w4
