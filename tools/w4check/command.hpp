@@ -19,8 +19,8 @@ struct RunArgs {
   std::vector<std::string> plugins, kernels, checks, problems;
   std::vector<std::string> layers;
   bool smoke{};  // the built-in list besides what else is named
-  std::string list, paths, record_paths, prefix, batch, v1_zeros, seed, require, json, junit, jobs,
-      timeout;
+  std::string list, paths, record_paths, prefix, batch, v1_zeros, search, seed, require, json,
+      junit, jobs, timeout;
   bool verbose{};
 };
 

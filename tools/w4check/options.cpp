@@ -99,6 +99,9 @@ void add_run(CommandLine& line) {
       ->option_text("FILE");
   app->add_option("--record-paths", args.record_paths, "write the paths that plan() declares")
       ->option_text("FILE");
+  app->add_option("--search", args.search,
+                  "draw problems for so long, shrink what fails; alone or besides the others")
+      ->option_text("SECONDS");
   app->add_option("--require", args.require, "gpu: device kernels must run")->option_text("gpu");
   app->add_option("--seed", args.seed, "seed of generated data (0x7)")->option_text("N|random");
   app->add_option("--jobs", args.jobs, "units at a time (cores)")->option_text("J");
@@ -108,6 +111,7 @@ void add_run(CommandLine& line) {
       "  w4check run --plugin ./libvendor.so --junit report.xml\n"
       "  w4check run --kernel cpu.simd --problem \"m=4 n=64 k=128 g=32 zero=code\"\n"
       "  w4check run --layer model/ --prefix model.layers.0.mlp.down_proj --batch 1,16\n"
+      "  w4check run --plugin ./libvendor.so --search 60 --seed random\n"
       "Exit: 0 all required cases passed, 1 red, 2 usage or nothing ran, 3 the harness failed.");
   app->callback([&line] { line.command = [args = line.run] { return run_command(args); }; });
 }

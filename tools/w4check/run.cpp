@@ -25,6 +25,8 @@ void check_usage(const RunArgs& args) {
     if (!value.empty() && args.layers.empty())
       fail_input(command, "arguments", std::string(option) + " needs --layer");
   }
+  if (!args.search.empty() && !args.layers.empty())
+    fail_input(command, "arguments", "--search draws its own weights: not together with --layer");
   if (!args.require.empty() && args.require != "gpu") {
     fail_input(command, "arguments",
                "--require \"" + args.require + "\": only gpu can be required");
@@ -69,7 +71,7 @@ std::vector<ProblemLine> gather_lines(const RunArgs& args, LayerStore& store) {
   const std::vector<V1Zeros> readers = readers_of(args);
   for (std::size_t i = 0; i < args.layers.size(); ++i)
     add_layer_lines(args, args.layers[i], readers[i], store, lines);
-  if (lines.empty() || args.smoke) {
+  if ((lines.empty() && args.search.empty()) || args.smoke) {
     const std::vector<ProblemLine> more = problem_lines("smoke", smoke_list());
     lines.insert(lines.end(), more.begin(), more.end());
   }
@@ -93,6 +95,7 @@ int run_command(const RunArgs& args) {
   suite.checks = choose_checks(args.checks, command);
   suite.require_gpu = args.require == "gpu";
   suite.by_layer = !args.layers.empty();
+  const double seconds = read_search(args.search);
   if (args.seed != "random") read_seed(args.seed);
   if (!args.paths.empty()) suite.paths = read_paths(args.paths);
   ReportFiles files = open_reports(args.json, args.junit);
@@ -106,12 +109,12 @@ int run_command(const RunArgs& args) {
 
   LayerStore store = layer_store();
   suite.problems = resolve_all(gather_lines(args, store), suite.seed, store);
-  const bool smoke =
-      args.smoke || (args.problems.empty() && args.list.empty() && args.layers.empty());
+  const bool smoke = args.smoke || (args.problems.empty() && args.list.empty() &&
+                                    args.layers.empty() && args.search.empty());
   for (SuiteKernel& kernel : suite.kernels) kernel.must_be_judged |= smoke && !args.plugins.empty();
 
   print(header_text(suite.seed, host));
-  const RunResult run = run_watched(suite);
+  const RunResult run = run_watched(suite, seconds);
   write_reports(files, run, host);
   if (paths) paths->commit(paths_text(run));
   print(run_text(run, {colour_wanted(), args.verbose, files.paths()}));

@@ -10,6 +10,7 @@
 #include "harness/report/progress.hpp"
 #include "harness/run/interrupt.hpp"
 #include "harness/run/select.hpp"
+#include "harness/search/search.hpp"
 
 namespace w4 {
 
@@ -79,14 +80,24 @@ LayerStore layer_store() {
   return LayerStore([](const std::string& line) { log_warning(line); });
 }
 
-RunResult run_watched(const Suite& suite) {
+RunResult run_watched(const Suite& suite, double search_seconds) {
   Progress progress;
   Hooks hooks;
   hooks.stop = interrupted;
   hooks.progress = [&progress](std::size_t done, std::size_t total, const std::string& kernel) {
     progress.show(done, total, kernel);
   };
-  return run_suite(suite, worker_bench(), hooks);
+  if (search_seconds <= 0) return run_suite(suite, worker_bench(), hooks);
+  // Whether a kernel was ever judged is settled after the search.
+  Suite listed = suite;
+  for (SuiteKernel& kernel : listed.kernels) kernel.must_be_judged = false;
+  RunResult run = run_suite(listed, worker_bench(), hooks);
+  if (!run.interrupted) {
+    SearchOptions options;
+    options.seconds = search_seconds;
+    search(suite, options, worker_bench(), hooks, run);
+  }
+  return run;
 }
 
 void write_reports(ReportFiles& files, const RunResult& run, const Environment& host) {

@@ -31,8 +31,8 @@ std::vector<const Check*> choose_checks(const std::vector<std::string>& patterns
 // Prints warnings as they come.
 LayerStore layer_store();
 
-// Runs with progress and signals.
-RunResult run_watched(const Suite&);
+// Runs with progress and signals; then a search of so many seconds, if more than 0.
+RunResult run_watched(const Suite&, double search_seconds = 0);
 void write_reports(ReportFiles&, const RunResult&, const Environment&);
 void print(const std::string&);
 

@@ -47,16 +47,27 @@ std::vector<std::int64_t> read_batches(const std::string& text) {
   return batches;
 }
 
-WorkerLimits read_timeout(const std::string& text) {
-  WorkerLimits limits;
-  if (text.empty()) return limits;
+namespace {
+
+double read_seconds(const char* option, const std::string& text) {
   double seconds = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   const bool whole = error == std::errc{} && end == text.data() + text.size();
   if (!whole || !(seconds > 0) || seconds > 86400)
-    refuse("--timeout", text, "a number of seconds above 0, at most 86400");
-  limits.seconds = seconds;
+    refuse(option, text, "a number of seconds above 0, at most 86400");
+  return seconds;
+}
+
+}  // namespace
+
+WorkerLimits read_timeout(const std::string& text) {
+  WorkerLimits limits;
+  if (!text.empty()) limits.seconds = read_seconds("--timeout", text);
   return limits;
+}
+
+double read_search(const std::string& text) {
+  return text.empty() ? 0 : read_seconds("--search", text);
 }
 
 int read_jobs(const std::string& text) {

@@ -14,6 +14,7 @@ namespace w4 {
 V1Zeros read_v1_zeros(const std::string&);                   // "": D1
 std::vector<std::int64_t> read_batches(const std::string&);  // "": 1,8,32,128; doubles dropped
 WorkerLimits read_timeout(const std::string&);               // "": the default
+double read_search(const std::string&);                      // seconds; "": 0, no search
 int read_jobs(const std::string&);                           // "": as many as cores
 std::uint64_t read_seed(const std::string&);  // "": 7; decimal, 0x..., or random: drawn here
 
