@@ -34,9 +34,9 @@ Machine machine_of(const Rig& rig) {
   return {0x1p-24, k + extra_roundings, "fp32 sums in any order"};
 }
 
-// The form that the kernel's weights have, from a few one-hot rows; the check judges sums, not
-// weights.
-Form form_of(Rig& rig, const QuantizedMatrix& matrix, bool& split) {
+// The forms that the kernel's weights may have, from a few one-hot rows: several where y is too
+// narrow to tell them apart. The check judges sums, not weights.
+std::vector<Form> forms_of(Rig& rig, const QuantizedMatrix& matrix, bool& split) {
   std::vector<std::int64_t> rows;
   const auto step = std::max<std::int64_t>(1, matrix.k / 32);
   for (std::int64_t k = 0; k < matrix.k; k += step) rows.push_back(k);
@@ -48,7 +48,7 @@ Form form_of(Rig& rig, const QuantizedMatrix& matrix, bool& split) {
         Outcome::unsupported,
         "no known form of dequantisation gives the weights (value.table), so no bound follows")};
   split = std::any_of(found.forms.begin(), found.forms.end(), splits_zero);
-  return found.forms.front();
+  return found.forms;
 }
 
 // The exact sum of one output, the sum of |leaf| and of leaf^2, the zero term counted apart where
@@ -166,34 +166,28 @@ Verdict outside(const Problem& p, const char* rule, std::int64_t m, std::int64_t
   return verdict;
 }
 
-Verdict bound(Rig& rig, Rule rule) {
-  const auto& p = rig.problem();
+struct Run {
+  const QuantizedMatrix& matrix;
+  const Activations& x;
+  const std::vector<std::uint32_t>& words;
+};
+
+// Every judged output under one form of the weights.
+Verdict bound_under(const Form& form, bool split, Rule rule, const Machine& machine,
+                    const Problem& p, const Run& run) {
   const char* name = rule == Rule::any_order ? "D" : "R";
-  if (quantises_x(p))
-    return with(Outcome::unsupported,
-                "x is quantised by the kernel: value.activation and exact.* judge it");
-  if (p.y == Type::s32)
-    return with(Outcome::unsupported, "y=s32 sums are exact: exact.* judges them");
-  const auto& layer = rig.context().layer;
-  const auto matrix = layer ? layer->matrix : ordinary_matrix(rig.context());
-  layer ? rig.bind(layer->stored, matrix) : rig.bind(matrix);
-  bool split = false;
-  const auto form = form_of(rig, matrix, split);
-  const auto machine = machine_of(rig);
-  const auto rows = std::max<std::int64_t>(p.m, 1);
-  const auto x = ordinary_rows(p, rows);
-  const auto answer = rig.run(x);
   // The first, the last and two rows between stand for the batch; every column is judged.
+  const auto rows = run.x.m;
   std::vector<std::int64_t> judged{0, rows / 3, 2 * rows / 3, rows - 1};
   judged.erase(std::unique(judged.begin(), judged.end()), judged.end());
   Tally tally;
   const double outputs = static_cast<double>(judged.size()) * static_cast<double>(p.n);
   for (const auto m : judged)
     for (std::int64_t n = 0; n < p.n; ++n, ++tally.outputs) {
-      const auto leaves = leaves_of(p, matrix, x, form, split, m, n);
+      const auto leaves = leaves_of(p, run.matrix, run.x, form, split, m, n);
       const double error = bound_of(rule, machine, leaves, outputs);
       const auto lo = rounded(leaves.sum, -error, p.y), hi = rounded(leaves.sum, error, p.y);
-      const auto got = answer.words[static_cast<std::size_t>(m * p.n + n)];
+      const auto got = run.words[static_cast<std::size_t>(m * p.n + n)];
       const double value = to_double(p.y, got);
       if (!(value >= to_double(p.y, lo) && value <= to_double(p.y, hi)))
         return outside(p, name, m, n, got, lo, hi, machine, form);
@@ -214,6 +208,30 @@ Verdict bound(Rig& rig, Rule rule) {
   std::snprintf(text, sizeof text, "%.3g in y, %.2g of one code step at the largest |x|*s",
                 tally.smallest, tally.steps);
   verdict.smallest_fault = text;
+  return verdict;
+}
+
+Verdict bound(Rig& rig, Rule rule) {
+  const auto& p = rig.problem();
+  if (quantises_x(p))
+    return with(Outcome::unsupported,
+                "x is quantised by the kernel: value.activation and exact.* judge it");
+  if (p.y == Type::s32)
+    return with(Outcome::unsupported, "y=s32 sums are exact: exact.* judges them");
+  const auto& layer = rig.context().layer;
+  const auto matrix = layer ? layer->matrix : ordinary_matrix(rig.context());
+  layer ? rig.bind(layer->stored, matrix) : rig.bind(matrix);
+  bool split = false;
+  const auto forms = forms_of(rig, matrix, split);
+  const auto machine = machine_of(rig);
+  const auto x = ordinary_rows(p, std::max<std::int64_t>(p.m, 1));
+  const auto answer = rig.run(x);
+  Verdict verdict;
+  for (const auto& form : forms) {
+    auto now = bound_under(form, split, rule, machine, p, {matrix, x, answer.words});
+    if (&form == &forms.front() || now.outcome == Outcome::pass) verdict = std::move(now);
+    if (verdict.outcome == Outcome::pass) break;
+  }
   return verdict;
 }
 
