@@ -404,6 +404,8 @@ std::function<int()> parse_command_line(int argc, char** argv) {
   CommandLine line;
   line.app.set_version_flag(
       "--version", "w4check " + std::string(version()) + " (" + std::string(commit()) + ")");
+  // One at most, so that `faults` behind `list` is a word and not a subcommand.
+  line.app.require_subcommand(0, 1);
   add_list(line);
   add_run(line);
   add_replay(line);
