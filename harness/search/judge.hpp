@@ -16,7 +16,7 @@ namespace w4 {
 using Workers = std::map<std::size_t, std::unique_ptr<KernelPort>>;
 
 struct Judged {
-  bool taken{};                // by at least one kernel, or something else was said than no
+  bool taken{};                // by at least one kernel, or something is red
   std::vector<RunPlan> plans;  // kernel indices are the suite's own; problem is 0
   std::vector<RunCase> cases;
 };

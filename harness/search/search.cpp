@@ -41,15 +41,15 @@ bool is_too_dear(const Check& check, const Problem& p, std::uint64_t chance) {
 }
 
 // The densest data and a few other checks for the problem of that number, in table order. Those
-// that run once a kernel join the first problem.
+// that run once a kernel are sure of the first problem.
 std::vector<const Check*> draw_checks(const Suite& suite, const Problem& problem,
                                       std::uint64_t number) {
   std::vector<const Check*> pool, chosen;
   const std::uint64_t chance = draw(suite.seed, "dear", number);
   for (const Check* check : suite.checks) {
-    if (check->scope == Scope::kernel ? number == 0 : check->id == "exact.dense24")
+    if (check->id == "exact.dense24" || (check->scope == Scope::kernel && number == 0))
       chosen.push_back(check);
-    else if (check->scope != Scope::kernel && !is_too_dear(*check, problem, chance))
+    else if (!is_too_dear(*check, problem, chance))
       pool.push_back(check);
   }
   for (std::size_t i = 0; i < checks_a_problem && !pool.empty(); ++i) {
@@ -135,7 +135,7 @@ class Search {
     }
     for (const auto& [line, problem] : listed(run)) lines_.emplace(line, problem);
     for (auto& [number, reached] : reached_) {
-      if (!reached.judged.taken) {
+      if (!reached.judged.taken && number > 0) {
         ++run.search.declined;
         continue;
       }
