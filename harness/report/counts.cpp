@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many cases ended how, and why some were not judged: nothing is left out silently.
 #include <algorithm>
+#include <cstdio>
 
 #include "harness/report/log.hpp"
 #include "harness/report/text_parts.hpp"
@@ -53,6 +54,26 @@ std::string reasons_of(const RunResult& run, Outcome outcome, bool verbose) {
 
 }  // namespace
 
+namespace {
+
+std::string search_text(const RunSearch& search) {
+  if (!search.done) return "";
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, "%g", search.seconds);
+  std::string text = "search: " + counted(static_cast<std::int64_t>(search.problems), "problem") +
+                     " drawn in " + seconds + " s, " +
+                     counted(static_cast<std::int64_t>(search.shrunk), "failure") +
+                     " shrunk; the seed fixes the problems, the time how many\n";
+  if (search.declined > 0)
+    text += "        " + std::to_string(search.declined) + " more that no kernel takes\n";
+  if (!search.left_out.empty())
+    text += "        searched no further after " + std::to_string(search.enough) +
+            " failures or 2 deaths: " + join(search.left_out, " ") + "\n";
+  return text;
+}
+
+}  // namespace
+
 std::string counts_text(const RunResult& run, bool verbose) {
   const Counts counts = count(run.cases);
   std::string line = counted(counts.total, "case") + " on " +
@@ -62,7 +83,7 @@ std::string counts_text(const RunResult& run, bool verbose) {
     line += (line.back() == ':' ? " " : ", ") + in_words(static_cast<Outcome>(i)) + " " +
             std::to_string(counts.of[i]);
   }
-  line += "\n";
+  line += "\n" + search_text(run.search);
   for (const Outcome outcome : {Outcome::unsupported, Outcome::not_run, Outcome::vacuous,
                                 Outcome::waived, Outcome::xpass}) {
     line += reasons_of(run, outcome, verbose);

@@ -87,6 +87,15 @@ Json summary(const RunResult& run) {
   return out;
 }
 
+Json search_json(const RunSearch& search) {
+  return {{"asked_seconds", search.seconds},
+          {"problems", search.problems},
+          {"taken_by_no_kernel", search.declined},
+          {"shrunk", search.shrunk},
+          {"left_out", search.left_out},
+          {"depends_on", "the seed; how many problems are reached, on time"}};
+}
+
 Json environment_json(const Environment& host) {
   return {{"cpu", host.cpu},
           {"lanes", host.lanes},
@@ -143,6 +152,7 @@ std::string run_json(const RunResult& run, const Environment& host) {
   out["started"] = run.started;
   out["wall_s"] = run.wall_s;
   out["summary"] = summary(run);
+  if (run.search.done) out["search"] = search_json(run.search);
   out["cases"] = Json::array();
   for (const RunCase& c : run.cases) out["cases"].push_back(case_json(run, c));
   return text_of(out) + "\n";

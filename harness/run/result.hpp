@@ -54,6 +54,7 @@ struct RunSearch {
   std::size_t problems{};             // distinct ones that at least one kernel took
   std::size_t declined{};             // drawn, but taken by none; not kept
   std::size_t shrunk{};               // failures, each shrunk to a smallest problem
+  std::size_t enough{};               // so many failures end the search of a kernel
   std::vector<std::string> left_out;  // kernels that had shown enough: searched no further
 };
 

@@ -130,6 +130,7 @@ class Search {
     run.search.done = true;
     run.search.seconds = options_.seconds;
     run.search.shrunk = failures_.size();
+    run.search.enough = failures_enough;
     for (const std::size_t k : alive_) {
       if (final_[k].enough_before(~0ull)) run.search.left_out.push_back(suite_.kernels[k].name);
     }

@@ -160,6 +160,17 @@ TEST_CASE("words: what a line may hold") {
   CHECK(one_line("\xc0\xaf").find('\xc0') == std::string::npos);
 }
 
+TEST_CASE("text: a search says what it drew and whom it left out") {
+  RunResult run = green_sample();
+  run.search = {true, 60, 5198, 120, 2, 3, {"cpu.a", "cpu.b"}};
+  const std::string text = run_text(run, {});
+  CHECK(text.find("search: 5198 problems drawn in 60 s, 2 failures shrunk; the seed fixes the "
+                  "problems, the time how many\n"
+                  "        120 more that no kernel takes\n"
+                  "        searched no further after 3 failures or 2 deaths: cpu.a cpu.b\n") !=
+        std::string::npos);
+}
+
 TEST_CASE("words: bits with their value") {
   CHECK(word_and_value(Type::f16, 0x4900) == "0x4900 (10)");
   CHECK(word_and_value(Type::f32, 0x3f800000) == "0x3f800000 (1)");
