@@ -105,6 +105,21 @@ int subtracted(Zero form, double z) {
   return whole;
 }
 
+// In units of 2^e. Different z under different scales may be the same word: the next ones are tried
+// then, so that neighbours differ as they are stored.
+double additive_zero(const QuantizedMatrix& matrix, const Problem& p, const ExactRecipe& r,
+                     std::int64_t g, std::int64_t n, int e) {
+  double z = draw_zero(p, r, g, n);
+  for (std::int64_t other = 1; other < 16; ++other) {
+    const auto word = zero_word(matrix, std::ldexp(z, e));
+    const bool as_left = n > 0 && matrix.zeros[matrix.at(g, n - 1)] == word;
+    const bool as_above = g > 0 && matrix.zeros[matrix.at(g - 1, n)] == word;
+    if (!as_left && !as_above) break;
+    z = draw_zero(p, r, g + other, n);
+  }
+  return z;
+}
+
 // Generic scales: a mixture of all mantissas, subnormals, smallest normal, powers of two, both
 // signs; never so large that a weight or output overflows.
 std::uint32_t draw_scale(const Problem& p, std::uint64_t index, std::uint64_t round) {
@@ -178,7 +193,8 @@ QuantizedMatrix exact_matrix(const CaseContext& c, const ExactRecipe& r) {
     for (std::int64_t n = 0; n < p.n; ++n) {
       const auto i = matrix.at(g, n);
       const int e = r.lowest + scale_step(g, n, r.spread);
-      const double z = draw_zero(p, r, g, n);
+      const double z =
+          p.zero >= Zero::add ? additive_zero(matrix, p, r, g, n, e) : draw_zero(p, r, g, n);
       matrix.scales[i] = from_double(p.scale, std::ldexp(1.0, e));
       minus[i] = subtracted(p.zero, z);
       if (!has_stored_zero(p.zero)) continue;
