@@ -226,6 +226,12 @@ Problem parse_problem(std::string_view line) {
   return parse_problem(split_line(line));
 }
 
+std::vector<std::string_view> problem_keys() {
+  std::vector<std::string_view> names;
+  for (const Key& key : keys) names.push_back(key.name);
+  return names;
+}
+
 std::string to_string(const Problem& p) {
   std::string text;
   for (const Key& key : keys)

@@ -81,6 +81,9 @@ bool is_layer(const Problem&);
 LayerSource layer_source(std::string_view data);  // throws Error if data is not of that form
 std::string to_string(const LayerSource&);        // "layer:..."
 
+// The keys of the line, in canonical order.
+std::vector<std::string_view> problem_keys();
+
 // The known word nearest to `word`, for "did you mean".
 std::string nearest_word(std::string_view word, const std::vector<std::string_view>& known);
 
