@@ -174,6 +174,44 @@ TEST_CASE("command: an interrupted run reports what it judged and exits 2") {
   CHECK(holds(read_file(json), "\"interrupted\": true"));
 }
 
+TEST_CASE("command: a search alone walks what it draws, and shrinks what fails") {
+  const TemporaryFolder folder;
+  const auto json = folder.path() / "r.json";
+  const Ran green = w4check(
+      {"run", "--kernel", "cpu.scalar", "--search", "1", "--seed", "0x1", "--json", json.string()});
+  INFO(green.out << green.err);
+  CHECK(green.code == 0);
+  CHECK(holds(green.out, "problems drawn in 1 s, 0 failures shrunk"));
+  CHECK(holds(read_file(json), "\"asked_seconds\": 1.0"));
+  const Ran red = w4check({"run", "--plugin", "libw4_mutants.so", "--kernel",
+                           "mutant.only_last_row", "--search", "5", "--seed", "0x1"});
+  INFO(red.out);
+  CHECK(red.code == 1);
+  CHECK(holds(red.out, "mutant.only_last_row   m=2 n=1 k=1\n"));
+  const Ran again = w4check({"replay", first_repro(red.out)});
+  CHECK(again.code == 1);
+  CHECK(first_what(again.out) == first_what(red.out));
+}
+
+TEST_CASE("command: faults prints who kills what, and exits by it") {
+  const TemporaryFolder folder;
+  const auto json = folder.path() / "f.json";
+  const Ran ran =
+      w4check({"faults", "--kernel", "mutant.zero_wraps,mutant.bias_*", "--json", json.string()});
+  INFO(ran.out << ran.err);
+  CHECK(ran.code == 0);
+  CHECK(holds(ran.out, "AutoGPTQ/AutoGPTQ#325"));
+  CHECK(holds(ran.out, "killed 3 of 3;  healthy runs "));
+  CHECK(holds(ran.out, ", false alarms 0\n"));
+  const std::string document = read_file(json);
+  CHECK(holds(document, "\"schema\": \"w4check.faults/1\""));
+  CHECK(holds(document, "\"expected_check\": \"value.table\""));
+  CHECK(holds(document, "\"fault\": \"bias_twice\""));
+  const Ran list = w4check({"list", "faults", "--json", json.string()});
+  CHECK(list.code == 0);
+  CHECK(holds(read_file(json), "\"id\": \"recognises_seed\""));
+}
+
 TEST_CASE("command: lists are text, and JSON where a file is given") {
   const TemporaryFolder folder;
   for (const std::string what : {"kernels", "checks", "layouts"}) {

@@ -17,7 +17,9 @@ struct Misuse {
 const std::string layer = W4_FIXTURES "/layers/minilm-l2-gptq-actorder";
 
 const std::vector<Misuse> misuses{
-    {{}, "w4check: arguments: a subcommand is expected: list, run, replay, layer, bundle, golden"},
+    {{},
+     "w4check: arguments: a subcommand is expected: list, run, replay, faults, layer, bundle, "
+     "golden"},
     {{"rum"}, "w4check: arguments: unknown subcommand \"rum\"; nearest is run"},
     {{"run", "--kernl", "x"},
      "w4check run: arguments: unknown option --kernl; nearest is --kernel"},
@@ -51,10 +53,16 @@ const std::vector<Misuse> misuses{
     {{"run", "--require", "tpu"}, "w4check run: arguments: --require \"tpu\""},
     {{"run", "--require", "gpu", "--kernel", "cpu.*"},
      "w4check run: --require gpu: no device kernel is selected"},
-    {{"list"}, "w4check list: arguments: one of kernels, checks, layouts is expected"},
+    {{"list"}, "w4check list: arguments: one of kernels, checks, faults, layouts is expected"},
     {{"list", "kernals"},
-     "w4check list: arguments: \"kernals\" is none of kernels, checks, layouts; nearest is "
-     "kernels"},
+     "w4check list: arguments: \"kernals\" is none of kernels, checks, faults, layouts; nearest "
+     "is kernels"},
+    {{"run", "--search", "0"}, "w4check: --search: \"0\" is not"},
+    {{"run", "--search", "10", "--layer", layer},
+     "w4check run: arguments: --search draws its own weights: not together with --layer"},
+    {{"faults", "--kernel", "mutant.zero_of_by_one"},
+     "w4check faults: kernel: no kernel matches \"mutant.zero_of_by_one\"; nearest is "
+     "mutant.zero_off_by_one"},
     {{"list", "checks", "--json", "/"}, "/: write: Is a directory"},
     {{"replay"}, "w4check replay: arguments: a repro line is expected"},
     {{"replay", "check=exact.zero m=1 n=8 k=8"}, "repro: parse: kernel= is missing"},
