@@ -21,7 +21,7 @@ struct LayerData {
 };
 
 struct CaseContext {
-  const Problem& problem;
+  Problem problem;
   std::shared_ptr<const LayerData> layer;  // null for data=gen
   Plan plan;                               // plan(problem), asked by the engine; ok()
   std::string expected_path{};  // what fixtures/paths says of this kernel and problem; or empty

@@ -22,18 +22,21 @@ struct Rows {
   }
 };
 
-// Four rows: full significands of both signs; the same with one spike; all positive; the first, 64
-// times smaller.
+// Rows on a grid of 2^-8 (nine bits, one more than bf16 has), so that kernels that sum x*q and x*z
+// apart stay exact: both signs; the same with one spike; all positive; the first, 64 times smaller.
+// A last row has one full significand alone.
 Rows probe_values(const Problem& p) {
-  Rows rows{4, p.k, {}};
+  Rows rows{5, p.k, {}};
   for (std::int64_t m = 0; m < rows.m; ++m)
     for (std::int64_t k = 0; k < p.k; ++k) {
       const auto bits = draw(p.seed, "activation", static_cast<std::uint64_t>(k));
-      double v = 0.5 + static_cast<double>(bits >> 8 & 0xffffff) / 0x1p24 * 1.5;
+      double v = std::ldexp(static_cast<double>(257 + 2 * (bits >> 8) % 254), -8);
       if (m != 2 && (bits & 1)) v = -v;
       if (m == 1 && k == p.k / 3) v = 96;
       if (m == 3) v /= 64;
-      rows.x.push_back(to_double(p.x, from_double(p.x, v)));
+      if (m == 4) v = k == 0 ? 4.0 / 3.0 : 0;
+      rows.x.push_back(
+          to_double(p.x, from_double(p.x, m == 4 ? std::nearbyint(v * 65536) / 65536 : v)));
     }
   return rows;
 }
@@ -172,7 +175,7 @@ std::vector<Seen> observe(Rig& rig, const Rows& rows) {
     rig.bind(matrix);
     for (std::int64_t at = 0; at < rows.m; at += batch) {
       auto x = zero_rows(p, batch);
-      // Rows beyond the four repeat the last, so that a scale shared by the call sees nothing new.
+      // Rows beyond these repeat the last, so that a scale shared by the call sees nothing new.
       for (std::int64_t m = 0; m < batch; ++m)
         for (std::int64_t k = 0; k < p.k; ++k)
           x.words[static_cast<std::size_t>(m * p.k + k)] =

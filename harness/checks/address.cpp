@@ -77,8 +77,8 @@ OneHot one_hot(Rig& rig, const QuantizedMatrix& matrix, const std::vector<std::i
 // One probed tensor: how a digit is put into it and read out of y again.
 struct Probe {
   Probed probed;
-  void (*blank)(QuantizedMatrix&);  // the base run: every cell as for digit 0
-  void (*put)(QuantizedMatrix&, std::size_t cell, int digit);
+  void (*blank)(QuantizedMatrix&, const Problem&);  // the base run: every cell as for digit 0
+  void (*put)(QuantizedMatrix&, const Problem&, std::size_t cell, int digit);
   double (*digit)(double y, double base);  // an integer 0..15 if the output is one value
 };
 
@@ -127,12 +127,12 @@ struct Map {
 Map probe_map(Rig& rig, const Probe& probe, const std::vector<std::int64_t>& rows,
               std::int64_t batch, int digits) {
   Map map{neutral_matrix(rig.context()), {}, {}};
-  probe.blank(map.matrix);
+  probe.blank(map.matrix, rig.problem());
   const auto base = one_hot(rig, map.matrix, rows, batch);
   std::vector<OneHot> runs;
   for (int d = 0; d < digits; ++d) {
     for (std::int64_t cell = 0; cell < probe.probed.rows * probe.probed.cols; ++cell)
-      probe.put(map.matrix, static_cast<std::size_t>(cell), digit_of(cell, d));
+      probe.put(map.matrix, rig.problem(), static_cast<std::size_t>(cell), digit_of(cell, d));
     runs.push_back(one_hot(rig, map.matrix, rows, batch));
   }
   map.wrong = compare(probe, rows, map.matrix, base, runs);
@@ -187,11 +187,11 @@ Verdict run_probe(Rig& rig, const Probe& probe) {
 
 // Codes: digit d stands for the code d above the lowest; y - base is d whatever the zero
 // convention.
-void lowest_codes(QuantizedMatrix& m) {
+void lowest_codes(QuantizedMatrix& m, const Problem&) {
   std::fill(m.codes.begin(), m.codes.end(),
             m.zero == Zero::signed_codes ? std::uint8_t{8} : std::uint8_t{0});
 }
-void put_code(QuantizedMatrix& m, std::size_t cell, int digit) {
+void put_code(QuantizedMatrix& m, const Problem&, std::size_t cell, int digit) {
   m.codes[cell] =
       static_cast<std::uint8_t>(m.zero == Zero::signed_codes ? (digit - 8) & 15 : digit);
 }
@@ -199,16 +199,25 @@ double difference(double y, double base) {
   return y - base;
 }
 
-// Scales: w = 7 s with s = 1 + digit/16, base s = 1; the ratio to the base run is s.
-void unit_scales(QuantizedMatrix& m) {
-  std::fill(m.codes.begin(), m.codes.end(), neutral_code(m.zero, 7));
+// Scales: w = 7 s with s = 2^(lowest + digit), base s = 2^lowest; the ratio to the base run is
+// 2^digit. Powers of two are exact in every dequantisation class (-10..5; y=s32 takes whole
+// numbers).
+int lowest_scale(const QuantizedMatrix&, const Problem& p) {
+  return p.y == Type::s32 ? 0 : -10;
 }
-void put_scale(QuantizedMatrix& m, std::size_t cell, int digit) {
-  if (is_nan(m.scale_type, m.scales[cell])) return;  // a group that no row uses stays poisoned
-  m.scales[cell] = from_double(m.scale_type, 1 + digit / 16.0);
+void unit_scales(QuantizedMatrix& m, const Problem& p) {
+  std::fill(m.codes.begin(), m.codes.end(), neutral_code(m.zero, 7));
+  std::fill(m.scales.begin(), m.scales.end(),
+            from_double(m.scale_type, std::ldexp(1, lowest_scale(m, p))));
+}
+void put_scale(QuantizedMatrix& m, const Problem& p, std::size_t cell, int digit) {
+  m.scales[cell] = from_double(m.scale_type, std::ldexp(1, lowest_scale(m, p) + digit));
 }
 double scale_digit(double y, double base) {
-  return (y / base - 1) * 16;
+  const double ratio = y / base;
+  return ratio > 0 && std::isfinite(ratio) && ratio == std::ldexp(1, std::ilogb(ratio))
+             ? std::ilogb(ratio)
+             : -1;
 }
 
 // Zeros: digit d above the lowest zero point, s = 1; subtracted forms go down by d, additive ones
@@ -216,12 +225,12 @@ double scale_digit(double y, double base) {
 int lowest_zero(const QuantizedMatrix& m) {
   return m.zero == Zero::code_m1 ? 1 : 0;
 }
-void lowest_zeros(QuantizedMatrix& m) {
+void lowest_zeros(QuantizedMatrix& m, const Problem&) {
   const bool additive = m.zero >= Zero::add;
   std::fill(m.codes.begin(), m.codes.end(), additive ? neutral_code(m.zero, 0) : std::uint8_t{15});
   std::fill(m.zeros.begin(), m.zeros.end(), zero_word(m, lowest_zero(m)));
 }
-void put_zero(QuantizedMatrix& m, std::size_t cell, int digit) {
+void put_zero(QuantizedMatrix& m, const Problem&, std::size_t cell, int digit) {
   m.zeros[cell] = zero_word(m, lowest_zero(m) + digit);
 }
 double fall(double y, double base) {
@@ -263,7 +272,8 @@ Verdict address_x(Rig& rig) {
   int digits = 1;
   for (std::int64_t reach = base; reach <= rows * p.k; reach *= base) ++digits;
   auto matrix = neutral_matrix(rig.context());
-  unit_scales(matrix);
+  // Where x is quantised its unit is 127 already: 127 * 16 is all that 11 bits hold.
+  std::fill(matrix.codes.begin(), matrix.codes.end(), neutral_code(p.zero, quantises_x(p) ? 1 : 7));
   rig.bind(matrix);
   const int rounds = 4;
   std::vector<Wrong> wrong;

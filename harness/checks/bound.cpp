@@ -42,7 +42,7 @@ std::vector<Form> forms_of(Rig& rig, const QuantizedMatrix& matrix, bool& split)
   for (std::int64_t k = 0; k < matrix.k; k += step) rows.push_back(k);
   std::vector<Observation> seen;
   observe_one_hot(rig, matrix, rows, full_significand(rig.problem()), 1.0F, seen);
-  const auto found = identify(rig.problem(), seen);
+  const auto found = identify(rig.problem(), seen, declared_partial(rig.context().plan));
   if (found.forms.empty())
     throw CaseOver{with(
         Outcome::unsupported,

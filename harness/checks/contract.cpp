@@ -90,11 +90,13 @@ Verdict contract_bits(Rig& rig) {
     return with(Outcome::unsupported, "the contract does not say where the bias is added");
   const auto& layer = rig.context().layer;
   const auto matrix = layer ? layer->matrix : ordinary_matrix(rig.context());
-  layer ? rig.bind(layer->stored, matrix) : rig.bind(matrix);
   const auto x = ordinary_rows(p, std::max<std::int64_t>(p.m, 1));
-  Problem asked = with_wide_output(rig);
-  asked.m = x.m;
-  const auto words = rig.run(asked, x).words;
+  auto context = with_wide_output(rig);
+  if (context.plan.contract != plan.contract) context = rig.context();
+  const Problem& asked = context.problem;
+  Rig wide(rig.subject(), context);
+  layer ? wide.bind(layer->stored, matrix) : wide.bind(matrix);
+  const auto words = wide.run(x).words;
   Miss first;
   for (const auto& form : forms) {
     const auto miss = first_miss(asked, matrix, x, form, fused, words);

@@ -39,15 +39,16 @@ std::vector<std::int32_t> arbitrary_groups(const Problem& p) {
   return g_idx;
 }
 
-// A scale that no row uses must not matter: it is NaN.
+// A scale that no row uses must not matter: it is larger than any other. Not NaN: a kernel may add
+// 0 times it.
 void poison_unused_scales(QuantizedMatrix& matrix) {
   if (matrix.g_idx.empty()) return;
   std::vector<bool> used(static_cast<std::size_t>(matrix.groups), false);
   for (const auto g : matrix.g_idx) used[static_cast<std::size_t>(g)] = true;
-  const auto nan = from_double(matrix.scale_type, std::nan(""));
+  const auto large = from_double(matrix.scale_type, 32);
   for (std::int64_t g = 0; g < matrix.groups; ++g)
     if (!used[static_cast<std::size_t>(g)])
-      std::fill_n(matrix.scales.begin() + g * matrix.n, matrix.n, nan);
+      std::fill_n(matrix.scales.begin() + g * matrix.n, matrix.n, large);
 }
 
 // Differs between neighbouring groups and neighbouring columns wherever spread >= 2; with spread 1
@@ -134,6 +135,7 @@ std::uint32_t draw_scale(const Problem& p, std::uint64_t index, std::uint64_t ro
   if (kind == 1) value = std::ldexp(std::floor(mantissa * 512), narrow ? -24 : -60);
   if (kind == 2) value = std::ldexp(1.0, -14);
   if (kind == 3) value = 1.0 / 3.0;
+  if (kind == 4 && (bits >> 52 & 3) == 0) return 0;
   if ((bits >> 50 & 3) == 0) value = -value;
   return from_double(p.scale, value);
 }

@@ -49,21 +49,21 @@ Verdict dispatch_bits(Rig& rig) {
   const auto name = path.substr(0, slash);
   const auto peer = rig.context().peer(name);
   if (!peer) return with(Outcome::unsupported, "the path names no other kernel of this plugin");
-  const Problem asked = with_wide_output(rig);
-  const auto matrix = generic_matrix(rig.context(), 7);
+  const auto context = with_wide_output(rig);
+  const Problem& asked = context.problem;
+  const auto matrix = generic_matrix(context, 7);
   const auto x = ordinary_rows(p, std::max<std::int64_t>(p.m, 1));
-  Problem rows = asked;
-  rows.m = x.m;
-  rig.bind(matrix);
-  const auto ours = rig.run(rows, x).words;
-  const CaseContext alone{asked, rig.context().layer, peer->plan(asked)};
+  Rig wide(rig.subject(), context);
+  wide.bind(matrix);
+  const auto ours = wide.run(x).words;
+  const CaseContext alone{asked, context.layer, peer->plan(asked)};
   if (!alone.plan.ok())
     return failed(
         "the declared path names " + name + ", which declines this problem: " + alone.plan.reason,
         Evidence::Object{{"kind", "declines"}, {"kernel", name}});
   Rig other(*peer, alone);
   other.bind(matrix);
-  const auto theirs = other.run(rows, x).words;
+  const auto theirs = other.run(x).words;
   for (std::size_t i = 0; i < ours.size(); ++i) {
     if (same_word(asked.y, ours[i], theirs[i])) continue;
     const auto at = static_cast<std::int64_t>(i);

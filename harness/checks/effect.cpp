@@ -14,13 +14,25 @@
 namespace w4 {
 namespace {
 
-// Dense exact operands of the problem; `salt` draws others of the same shape.
+// Exact operands of the problem; `salt` draws others of the same shape. Dense rows need 24-bit
+// sums: where 16-bit ones are declared every 128th k is active instead, and 11 bits do.
 ExactOperands exact_operands(Rig& rig, std::int64_t rows, std::uint64_t salt = 0) {
-  Problem p = rig.problem();
+  auto context = rig.context();
+  auto& p = context.problem;
   p.seed += salt;
-  const CaseContext context{p, rig.context().layer, rig.context().plan};
-  const auto recipe = dense_recipe(p, 1);
-  return {exact_matrix(context, recipe.matrix), dense_rows(p, rows, recipe)};
+  auto recipe = dense_recipe(p, 1);
+  if (!declares_narrow_sums(context.plan))
+    return {exact_matrix(context, recipe.matrix), dense_rows(p, rows, recipe)};
+  recipe.matrix = {-4, 1, true, false, 0};
+  ExactOperands operands{exact_matrix(context, recipe.matrix), dense_rows(p, rows, recipe)};
+  const std::int64_t count = (p.k + 127) / 128;
+  for (std::int64_t m = 0; m < rows; ++m)
+    for (std::int64_t k = 0; k < p.k; ++k)
+      if (k % count != m % count)
+        operands.x.words[static_cast<std::size_t>(m * p.k + k)] = x_word(p, 0);
+  std::fill(operands.x.scale.begin(), operands.x.scale.end(), 1.0F);
+  std::fill(operands.matrix.bias.begin(), operands.matrix.bias.end(), 0u);
+  return operands;
 }
 
 std::int64_t some_rows(const Rig& rig, std::int64_t at_least = 1) {
@@ -172,18 +184,17 @@ Verdict effect_inputs(Rig& rig) {
 
 Verdict effect_repeat(Rig& rig) {
   if (!claims(rig.context().plan, W4_REPEATABLE)) return not_claimed("repeatability");
-  const Problem p = with_wide_output(rig);
-  const auto matrix = generic_matrix(rig.context(), 3);
-  rig.bind(matrix);
+  const auto context = with_wide_output(rig, W4_REPEATABLE);
+  const auto& p = context.problem;
+  Rig wide(rig.subject(), context);
+  wide.bind(generic_matrix(context, 3));
   const auto x = cancelling_rows(p, some_rows(rig));
-  Problem rows = p;
-  rows.m = x.m;
-  const auto first = rig.run(rows, x).words;
+  const auto first = wide.run(x).words;
   // Some kernels change their ways after ten calls, some after a hundred. Large problems take
   // eleven.
   const int calls = x.m * p.n * p.k <= repeat_long_work ? 101 : 11;
   for (int call = 2; call <= calls; ++call) {
-    const auto now = rig.run(rows, x).words;
+    const auto now = wide.run(x).words;
     const auto d = differences(first, now);
     if (d.count > 0)
       return bits_changed(p, "the same call gives other bits at call " + std::to_string(call),
@@ -193,29 +204,50 @@ Verdict effect_repeat(Rig& rig) {
                 Evidence::Object{{"kind", "repeat"}, {"calls", calls}});
 }
 
+namespace {
+
+// The first m rows.
+Activations first_rows(const Activations& all, std::int64_t m) {
+  auto x = all;
+  x.m = m;
+  x.words.resize(static_cast<std::size_t>(m * x.k));
+  if (!x.scale.empty())
+    x.scale.resize(static_cast<std::size_t>(m * ((x.k + x.group - 1) / x.group)));
+  return x;
+}
+
+// plan() takes m rows of the problem and makes the claim there.
+bool claimed_at(Rig& rig, std::int64_t m, std::uint64_t claim) {
+  Problem other = rig.problem();
+  other.m = m;
+  const auto plan = rig.subject().plan(other);
+  return plan.ok() && claims(plan, claim);
+}
+
+}  // namespace
+
 Verdict effect_batch(Rig& rig) {
   if (!claims(rig.context().plan, W4_BATCH_INVARIANT)) return not_claimed("batch invariance");
-  const Problem p = with_wide_output(rig);
-  const auto matrix = generic_matrix(rig.context(), 5);
-  rig.bind(matrix);
-  const std::int64_t most = std::max<std::int64_t>(p.m, 33);
+  const auto context = with_wide_output(rig, W4_BATCH_INVARIANT);
+  const auto& p = context.problem;
+  Rig wide(rig.subject(), context);
+  std::vector<std::int64_t> sizes;
+  for (const std::int64_t m :
+       {std::int64_t{1}, std::int64_t{2}, std::int64_t{3}, std::int64_t{4}, std::int64_t{5},
+        std::int64_t{6}, std::int64_t{8}, std::int64_t{9}, std::int64_t{16}, std::int64_t{17},
+        std::int64_t{32}, std::int64_t{33}, p.m})
+    if (m > 0 && claimed_at(wide, m, W4_BATCH_INVARIANT)) sizes.push_back(m);
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  if (sizes.size() < 2)
+    return with(Outcome::unsupported, "plan() claims batch invariance at no second m");
+  const auto most = sizes.back();
+  wide.bind(generic_matrix(context, 5));
   const auto all = cancelling_rows(p, most);
-  const auto first_rows = [&](std::int64_t m) {
-    auto x = all;
-    x.m = m;
-    x.words.resize(static_cast<std::size_t>(m * p.k));
-    if (!x.scale.empty())
-      x.scale.resize(static_cast<std::size_t>(m * ((p.k + x.group - 1) / x.group)));
-    return x;
-  };
-  Problem whole = p;
-  whole.m = most;
-  const auto want = rig.run(whole, all).words;
-  for (const std::int64_t m : {1, 2, 3, 4, 5, 8, 9, 16, 17, 32}) {
-    Problem fewer = p;
-    fewer.m = m;
-    if (m >= most || !rig.subject().plan(fewer).ok()) continue;
-    const auto now = rig.run(fewer, first_rows(m)).words;
+  const auto want = wide.run(all).words;
+  for (const auto m : sizes) {
+    if (m == most) continue;
+    const auto now = wide.run(first_rows(all, m)).words;
     const auto d = differences(std::span(want).first(now.size()), now);
     if (d.count == 0) continue;
     auto verdict = bits_changed(p,
@@ -225,8 +257,11 @@ Verdict effect_batch(Rig& rig) {
     verdict.why = "batch invariance is claimed";
     return verdict;
   }
-  return passed("rows keep their bits from m = 1 to m = " + std::to_string(most),
-                Evidence::Object{{"kind", "batch"}, {"y", to_string(p.y)}, {"most", most}});
+  return passed(
+      "rows keep their bits from m = " + std::to_string(sizes.front()) +
+          " to m = " + std::to_string(most),
+      Evidence::Object{
+          {"kind", "batch"}, {"y", to_string(p.y)}, {"sizes", sizes.size()}, {"most", most}});
 }
 
 Verdict effect_rowlocal(Rig& rig) {
@@ -235,7 +270,11 @@ Verdict effect_rowlocal(Rig& rig) {
   if (!is_float(p.x))
     return with(Outcome::unsupported,
                 "x=" + std::string(to_string(p.x)) + " has no NaN or infinity");
-  auto operands = exact_operands(rig, some_rows(rig, 4));
+  const auto count = some_rows(rig, 4);
+  if (!claimed_at(rig, count, W4_ROW_LOCAL))
+    return with(Outcome::unsupported,
+                "plan() does not claim row locality for " + std::to_string(count) + " rows");
+  auto operands = exact_operands(rig, count);
   rig.bind(operands.matrix);
   const auto clean = rig.run(operands.x).words;
   auto dirty = operands.x;

@@ -14,13 +14,6 @@
 namespace w4 {
 namespace {
 
-bool declares_narrow_sums(const Rig& rig) {
-  const auto partials = claim_field(rig.context().plan, "partials");
-  const auto unit = claim_field(rig.context().plan, "unit");
-  return partials == "f16" || partials == "bf16" || unit.ends_with("/f16") ||
-         unit.ends_with("/bf16");
-}
-
 Verdict narrow_sums_declared() {
   return with(Outcome::unsupported, "the contract declares 16-bit sums; these data need 24 bits");
 }
@@ -84,7 +77,8 @@ Verdict sparse(Rig& rig, bool blocks) {
     const auto& p = c.problem;
     const std::int64_t count = (p.k + 127) / 128;
     ExactRecipe recipe;
-    recipe.lowest = -4, recipe.spread = 1, recipe.small_differences = true;
+    recipe.lowest = c.problem.y == Type::s32 ? 0 : -4;
+    recipe.spread = 1, recipe.small_differences = true;
     ExactOperands operands{exact_matrix(c, recipe), {}};
     const auto active = [&](std::int64_t r, std::int64_t k) {
       return blocks ? k / 128 == r : k % count == r;
@@ -97,8 +91,9 @@ Verdict sparse(Rig& rig, bool blocks) {
 
 Verdict exact_zero(Rig& rig) {
   const auto& p = rig.problem();
-  ExactOperands operands{exact_matrix(rig.context(), {-6, 2, false, false, 0}),
-                         zero_rows(p, std::max<std::int64_t>(p.m, 1))};
+  ExactOperands operands{
+      exact_matrix(rig.context(), {p.y == Type::s32 ? 0 : -6, 2, false, false, 0}),
+      zero_rows(p, std::max<std::int64_t>(p.m, 1))};
   rig.bind(operands.matrix);
   const auto answer = rig.run(operands.x);
   auto verdict = compare_exact(p, operands, answer.words);
@@ -114,6 +109,7 @@ Verdict exact_zero(Rig& rig) {
 
 Verdict exact_onehot(Rig& rig) {
   const auto& p = rig.problem();
+  if (p.y == Type::s32) return with(Outcome::unsupported, unsaid_s32_rounding);
   std::vector<std::int64_t> rows(static_cast<std::size_t>(p.k));
   std::iota(rows.begin(), rows.end(), 0);
   std::vector<Observation> seen;
@@ -132,7 +128,7 @@ Verdict exact_onehot(Rig& rig) {
 }
 
 Verdict exact_dense24(Rig& rig) {
-  if (declares_narrow_sums(rig)) return narrow_sums_declared();
+  if (declares_narrow_sums(rig.context().plan)) return narrow_sums_declared();
   const auto type = rig.problem().x;
   const int wide = type == Type::s8 ? 127 : type == Type::s4 ? 7 : 3;
   Verdict verdict;
@@ -156,7 +152,7 @@ Verdict exact_block11(Rig& rig) {
 }
 
 Verdict exact_samesign(Rig& rig) {
-  if (declares_narrow_sums(rig)) return narrow_sums_declared();
+  if (declares_narrow_sums(rig.context().plan)) return narrow_sums_declared();
   const auto& p = rig.problem();
   const auto rows = std::max<std::int64_t>(p.m, 1);
   const int most = p.x == Type::s8 ? 127 : p.x == Type::s4 ? 7 : 3;
@@ -212,7 +208,7 @@ Verdict exact_special(Rig& rig) {
   if (!is_float(p.x))
     return with(Outcome::unsupported,
                 "x=" + std::string(to_string(p.x)) + " has no NaN, infinity or -0");
-  const auto matrix = exact_matrix(rig.context(), {-6, 2, false, false, 0});
+  const auto matrix = exact_matrix(rig.context(), {p.y == Type::s32 ? 0 : -6, 2, false, false, 0});
   rig.bind(matrix);
   const std::int64_t places[] = {
       0, p.k - 1,

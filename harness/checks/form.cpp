@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <unordered_set>
 
 namespace w4 {
 namespace {
@@ -94,6 +95,16 @@ Pair weight(const Form& f, const Operands& in, Type h) {
       return exact;
     case WeightStep::round:
       return {exact.b.mant == 0 ? rounded(f.at, exact.a) : rounded(f.at, exact.a, exact.b), {}};
+    case WeightStep::stepwise: {
+      if (in.additive)
+        return {rounded(f.at, rounded(Type::f32, rounded(Type::f32, in.q * in.s), in.z)), {}};
+      return {rounded(f.at, rounded(Type::f32, rounded(Type::f32, in.q, -in.z) * in.s)), {}};
+    }
+    case WeightStep::twice: {
+      const auto wide =
+          exact.b.mant == 0 ? rounded(Type::f32, exact.a) : rounded(Type::f32, exact.a, exact.b);
+      return {rounded(f.at, wide), {}};
+    }
     case WeightStep::d2:
       return {rounded(f.at, rounded(f.at, in.q * in.s), -rounded(f.at, in.z * in.s)), {}};
     case WeightStep::d3:
@@ -108,9 +119,28 @@ Pair weight(const Form& f, const Operands& in, Type h) {
   return exact;
 }
 
+// The zero term apart; additive forms have B = -x*z.
+Wide split_sum(const Apart& how, const Operands& in) {
+  constexpr Type f32 = Type::f32;
+  const auto xq = rounded(f32, in.x * in.q), xz = rounded(f32, in.x * in.z);
+  if (how.join == Join::common) return rounded(f32, rounded(f32, xq, -xz) * in.s);
+  const auto zs = in.additive ? -in.z : rounded(f32, in.z * in.s);
+  Wide a = how.scaled_code ? in.x * rounded(f32, in.q * in.s) : xq * in.s;
+  Wide b = how.scaled_zero || in.additive ? in.x * zs : xz * in.s;
+  if (how.x_scale_inside)
+    return rounded(f32, rounded(f32, rounded(f32, a) * in.xs),
+                   -rounded(f32, rounded(f32, b) * in.xs));
+  if (how.join != Join::fuse_a) a = rounded(f32, a);
+  if (how.join != Join::fuse_b) b = rounded(f32, b);
+  return rounded(f32, a, -b);
+}
+
 std::uint32_t output(const Form& f, const Operands& in, Type h, Type y) {
   constexpr Type f32 = Type::f32;
-  const auto last = [&](Wide sum) { return round(y, rounded(f32, sum * in.xs)); };
+  const auto store = [&](Wide sum) {
+    return f.partial == Type::none ? round(y, sum) : round(y, rounded(f.partial, sum));
+  };
+  const auto last = [&](Wide sum) { return store(rounded(f32, sum * in.xs)); };
   const auto d = [&] {
     return in.integer ? Wide{in.q.mant - in.z.mant, 0} : rounded(f32, in.q, -in.z);
   };
@@ -118,6 +148,9 @@ std::uint32_t output(const Form& f, const Operands& in, Type h, Type y) {
     case OutputStep::once: {
       const auto w = weight(f, in, h);
       const auto x = in.x * in.xs;
+      if (f.partial != Type::none)
+        return round(
+            y, w.b.mant == 0 ? rounded(f.partial, w.a * x) : rounded(f.partial, w.a * x, w.b * x));
       return w.b.mant == 0 ? round(y, w.a * x) : round(y, w.a * x, w.b * x);
     }
     case OutputStep::through_f32: {
@@ -127,46 +160,53 @@ std::uint32_t output(const Form& f, const Operands& in, Type h, Type y) {
     case OutputStep::scale_last:
       return last(rounded(f32, rounded(f32, in.x * d()) * in.s));
     case OutputStep::x_scale_first:
-      return round(y, rounded(f32, rounded(f32, in.x * d() * in.xs) * in.s));
+      return store(rounded(f32, rounded(f32, in.x * d() * in.xs) * in.s));
     case OutputStep::scales_joined:
-      return round(y, rounded(f32, in.x * d() * rounded(f32, in.s * in.xs)));
+      return store(rounded(f32, in.x * d() * rounded(f32, in.s * in.xs)));
     case OutputStep::x_times_scale:
       return last(rounded(f32, rounded(f32, in.x * in.s) * d()));
     case OutputStep::split:
-      return last(rounded(f32, rounded(f32, rounded(f32, in.x * in.q) * in.s),
-                          -rounded(f32, rounded(f32, in.x * in.z) * in.s)));
-    case OutputStep::split_fma:
-      return last(rounded(f32, rounded(f32, in.x * in.q) * in.s,
-                          -rounded(f32, rounded(f32, in.x * in.z) * in.s)));
-    case OutputStep::split_scaled:
-      return last(rounded(f32, rounded(f32, in.x * rounded(f32, in.q * in.s)),
-                          -rounded(f32, in.x * rounded(f32, in.additive ? -in.z : in.z * in.s))));
+      return f.apart.x_scale_inside ? store(split_sum(f.apart, in)) : last(split_sum(f.apart, in));
   }
   return 0;
 }
 
 bool form_applies(const Problem& p, const Form& f) {
   const bool additive = p.zero >= Zero::add, integer = has_integer_zero(p.zero);
+  const bool no_zero = p.zero == Zero::signed_codes;
   switch (f.weight) {
     case WeightStep::d2:
     case WeightStep::d3:
-      return !additive && p.zero != Zero::signed_codes;
+      return !additive;
     case WeightStep::d4:
-      return integer && p.zero != Zero::signed_codes && f.at != Type::f32;
+      return integer && !no_zero && f.at != Type::f32;
     case WeightStep::d6:
       return p.zero == Zero::real;
     case WeightStep::d7:
       return additive;
+    case WeightStep::twice:
+      return f.at != Type::f32;
     default:
       break;
   }
+  if (f.output == OutputStep::split) {
+    if (no_zero || (f.apart.x_scale_inside && !(!is_w4a16(p)))) return false;
+    return !additive || (f.apart.join != Join::common && !f.apart.scaled_zero);
+  }
   const bool scale_apart =
       f.output >= OutputStep::scale_last && f.output <= OutputStep::x_times_scale;
-  if (scale_apart && additive) return false;
-  if (f.output >= OutputStep::split && (p.zero == Zero::signed_codes)) return false;
-  if ((f.output == OutputStep::split || f.output == OutputStep::split_fma) && additive)
-    return false;
-  return true;
+  return !(scale_apart && additive);
+}
+
+std::vector<Apart> ways_apart() {
+  std::vector<Apart> all{{false, false, Join::common, false}};
+  for (const bool zero : {false, true})
+    for (const bool code : {false, true}) {
+      for (const auto join : {Join::subtract, Join::fuse_a, Join::fuse_b})
+        all.push_back({zero, code, join, false});
+      all.push_back({zero, code, Join::subtract, true});
+    }
+  return all;
 }
 
 // ---- known faults, tried when no healthy form fits
@@ -285,7 +325,8 @@ const Fault* find_fault(const Problem& p, std::span<const Form> forms,
 }  // namespace
 
 std::string_view step_name(const Form& f) {
-  constexpr std::array<std::string_view, 7> names{"D5", "D1", "D2", "D3", "D4", "D6", "D7"};
+  constexpr std::array<std::string_view, 9> names{"D5", "D1", "D2", "D3", "D4",
+                                                  "D6", "D7", "D1", "D1"};
   return names[static_cast<std::size_t>(f.weight)];
 }
 
@@ -294,36 +335,41 @@ std::string_view class_name(const Form& f) {
 }
 
 std::string describe(const Form& f) {
-  constexpr std::array<std::string_view, 9> outputs{"rounded once",
+  constexpr std::array<std::string_view, 7> outputs{"rounded once",
                                                     "through fp32",
                                                     "scale after the sum",
                                                     "x_scale before the scale",
                                                     "scale times x_scale first",
                                                     "x times scale first",
-                                                    "zero term summed apart",
-                                                    "zero term summed apart, fused",
-                                                    "q*s and z*s summed apart"};
+                                                    "zero term summed apart"};
   std::string text(step_name(f));
   if (f.weight != WeightStep::exact) text += " in " + std::string(to_string(f.at));
-  return text + ", " + std::string(outputs[static_cast<std::size_t>(f.output)]);
+  if (f.weight >= WeightStep::twice) text += " by way of fp32";
+  text += ", " + std::string(outputs[static_cast<std::size_t>(f.output)]);
+  if (f.partial != Type::none) text += ", sums in " + std::string(to_string(f.partial));
+  return text;
 }
 
-std::vector<Form> healthy_forms(const Problem& p) {
+std::vector<Form> healthy_forms(const Problem& p, Type partial) {
   std::vector<Form> forms;
-  const bool float_weights = is_w4a16(p);
-  const auto add = [&](Form f) {
-    if (form_applies(p, f)) forms.push_back(f);
+  const auto add = [&](WeightStep weight, Type at, OutputStep output, Apart apart = {}) {
+    Form form{weight, at, output, apart, Type::none};
+    if (!form_applies(p, form)) return;
+    forms.push_back(form);
+    form.partial = partial;
+    if (partial != Type::none) forms.push_back(form);
   };
   for (const auto out :
        {OutputStep::once, OutputStep::through_f32, OutputStep::scale_last,
-        OutputStep::x_scale_first, OutputStep::scales_joined, OutputStep::x_times_scale,
-        OutputStep::split, OutputStep::split_fma, OutputStep::split_scaled})
-    add({WeightStep::exact, Type::f32, out});
+        OutputStep::x_scale_first, OutputStep::scales_joined, OutputStep::x_times_scale})
+    add(WeightStep::exact, Type::f32, out);
+  for (const auto& apart : ways_apart())
+    add(WeightStep::exact, Type::f32, OutputStep::split, apart);
   for (const auto step : {WeightStep::round, WeightStep::d2, WeightStep::d3, WeightStep::d4,
-                          WeightStep::d6, WeightStep::d7})
+                          WeightStep::d6, WeightStep::d7, WeightStep::twice, WeightStep::stepwise})
     for (const auto out : {OutputStep::once, OutputStep::through_f32}) {
-      if (float_weights && p.mul != Type::f32) add({step, p.mul, out});
-      add({step, Type::f32, out});
+      if (is_w4a16(p) && p.mul != Type::f32) add(step, p.mul, out);
+      add(step, Type::f32, out);
     }
   return forms;
 }
@@ -342,18 +388,42 @@ bool splits_zero(const Form& f) {
   return f.output >= OutputStep::split;
 }
 
-Identified identify(const Problem& p, std::span<const Observation> seen) {
+namespace {
+
+// Observations whose operands and word have been met before say nothing new.
+struct Met {
+  std::uint32_t code, zero, scale, x, got, x_scale;
+  bool operator==(const Met&) const = default;
+};
+struct MetHash {
+  std::size_t operator()(const Met& m) const {
+    std::uint64_t h = 0x9e3779b97f4a7c15ull;
+    for (const std::uint32_t v : {m.code, m.zero, m.scale, m.x, m.got, m.x_scale})
+      h = (h ^ v) * 0xff51afd7ed558ccdull, h ^= h >> 29;
+    return static_cast<std::size_t>(h);
+  }
+};
+
+}  // namespace
+
+Identified identify(const Problem& p, std::span<const Observation> seen, Type partial) {
   Identified result;
-  result.forms = healthy_forms(p);
+  result.forms = healthy_forms(p, partial);
   const auto all = result.forms;
   std::vector<std::size_t> first_miss(all.size(), seen.size());
   std::vector<bool> alive(all.size(), true);
-  for (std::size_t i = 0; i < seen.size(); ++i)
+  std::unordered_set<Met, MetHash> met;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    const auto& o = seen[i];
+    if (!met.insert({o.code, o.zero, o.scale, o.x, o.got, std::bit_cast<std::uint32_t>(o.x_scale)})
+             .second)
+      continue;
     for (std::size_t f = 0; f < all.size(); ++f) {
       if (!alive[f] || same_word(p.y, predict(p, all[f], seen[i]), seen[i].got)) continue;
       alive[f] = false;
       first_miss[f] = i;
     }
+  }
   result.forms.clear();
   for (std::size_t f = 0; f < all.size(); ++f)
     if (alive[f]) result.forms.push_back(all[f]);

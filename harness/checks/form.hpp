@@ -25,7 +25,8 @@ struct Observation {
   std::uint32_t got{};  // word of y
 };
 
-enum class WeightStep : std::uint8_t { exact, round, d2, d3, d4, d6, d7 };
+// twice: rounded to fp32 first, then to the weight type; stepwise: each step in fp32, then so.
+enum class WeightStep : std::uint8_t { exact, round, d2, d3, d4, d6, d7, twice, stepwise };
 enum class OutputStep : std::uint8_t {
   once,           // RN_y(x*w*xs)
   through_f32,    // RN_y(RN_32(RN_32(x*w)*xs))
@@ -33,15 +34,26 @@ enum class OutputStep : std::uint8_t {
   x_scale_first,  // RN_y(RN_32(RN_32(x*(q-z)*xs)*s))
   scales_joined,  // RN_y(RN_32(x*(q-z) * RN_32(s*xs)))
   x_times_scale,  // RN_y(RN_32(RN_32(x*s)*(q-z)))
-  split,          // zero term apart: RN_y(RN_32(RN_32(RN_32(x*q)*s) - RN_32(RN_32(x*z)*s)))
-  split_fma,      // the second product fused
-  split_scaled    // RN_y(RN_32(x*RN_32(q*s)) - RN_32(x*RN_32(z*s)))
+  split           // the zero term summed apart, as `apart` says
+};
+
+// How a zero term that is summed apart meets the rest: A = (x*q)*s, B = (x*z)*s or x*(z*s), or (x*q
+// - x*z)*s; which of the last two products is fused with the subtraction; whether x_scale
+// multiplies each term first.
+enum class Join : std::uint8_t { subtract, fuse_a, fuse_b, common };
+struct Apart {
+  bool scaled_zero{};  // B = x * RN_32(z*s)
+  bool scaled_code{};  // A = x * RN_32(q*s)
+  Join join{};
+  bool x_scale_inside{};
 };
 
 struct Form {
   WeightStep weight{};
   Type at{Type::f32};  // what the weight steps round to
   OutputStep output{};
+  Apart apart{};
+  Type partial{};  // not none: the sum is rounded to this declared type before y
 };
 
 // What is rounded to the weight type. Steps evaluated in fp32 round nothing to it: "D5".
@@ -50,8 +62,9 @@ std::string_view class_name(const Form&);
 std::string_view step_name(const Form&);
 std::string describe(const Form&);  // "D1: weight rounded to f16, then fp32 sums"
 
-// The forms that a healthy kernel may have on this problem.
-std::vector<Form> healthy_forms(const Problem&);
+// The forms that a healthy kernel may have on this problem; `partial` is the declared type of sums,
+// none if it is fp32 or wider.
+std::vector<Form> healthy_forms(const Problem&, Type partial = Type::none);
 
 // The word that the form gives.
 std::uint32_t predict(const Problem&, const Form&, const Observation&);
@@ -68,6 +81,6 @@ struct Identified {
   std::string fault;     // no form: a known fault that explains all, or ""
   std::string fault_id;  // "truncation", "zero_minus_1", ...
 };
-Identified identify(const Problem&, std::span<const Observation>);
+Identified identify(const Problem&, std::span<const Observation>, Type partial = Type::none);
 
 }  // namespace w4

@@ -17,6 +17,15 @@ std::string operands_text(const Problem& p, const Observation& o) {
   return text + ", scale " + show_word(p.scale, o.scale) + ", x " + show_word(p.x, o.x);
 }
 
+// Stored additive zeros make classes meet: q*s + z in one rounding is D1 and D3 (and D7 by fma), in
+// two D2 and D7.
+void add_step_names(const Problem& p, const Form& form, std::set<std::string>& names) {
+  names.insert(std::string(step_name(form)));
+  if (p.zero < Zero::add) return;
+  if (form.weight == WeightStep::round) names.insert({"D3", "D7"});
+  if (form.weight == WeightStep::d7) names.insert("D2");
+}
+
 Verdict no_form(const Rig& rig, const Identified& found, const std::vector<Observation>& seen) {
   const auto& p = rig.problem();
   const auto& off = seen[found.off.front()];
@@ -77,7 +86,7 @@ Verdict judge_forms(Rig& rig, const std::vector<Observation>& seen) {
         return same_word(p.y, o.got, 0) && predict(p, {}, o) == 0;
       }))
     return with(Outcome::vacuous, "every expected output is 0");
-  const auto found = identify(p, seen);
+  const auto found = identify(p, seen, declared_partial(rig.context().plan));
   if (found.forms.empty()) return no_form(rig, found, seen);
   std::set<std::string> classes, steps;
   Evidence::List forms;
@@ -85,7 +94,7 @@ Verdict judge_forms(Rig& rig, const std::vector<Observation>& seen) {
     classes.insert(std::string(class_name(form)));
     // Steps in fp32 are the declared class itself only where fp32 is what the weights are rounded
     // to.
-    if (form.at != Type::f32 || p.mul == Type::f32) steps.insert(std::string(step_name(form)));
+    if (form.at != Type::f32 || p.mul == Type::f32) add_step_names(p, form, steps);
     forms.emplace_back(describe(form));
   }
   std::string names;

@@ -17,6 +17,9 @@ double full_significand(const Problem&);
 void observe_one_hot(Rig&, const QuantizedMatrix&, const std::vector<std::int64_t>& rows, double x,
                      float x_scale, std::vector<Observation>& seen);
 
+// Why generic scales are not judged with y=s32.
+inline constexpr char unsaid_s32_rounding[] =
+    "y=s32: the header does not say how a fraction is rounded; exact.* judges whole sums";
 // The reason where neither a form nor a known fault explains the words.
 inline constexpr char unknown_form[] =
     "weights have values that no way of computing (q - z)*s gives";

@@ -27,7 +27,9 @@ DenseRecipe recipe_for(const Problem& p, int magnitude, int difference_bits, int
   recipe.x_scale_lowest = has_x_scale(p) ? -6 : 0;
   const int top = bits_for(p.k) + bits_for(magnitude) + difference_bits + recipe.matrix.spread +
                   recipe.x_scale_lowest + x_spread;
-  recipe.matrix.lowest = std::clamp(15 - top, -14, 0);
+  // D4 multiplies 1024 + q by the scale: the highest is 2^5.
+  recipe.matrix.lowest = std::clamp(15 - top, -14, 5 - recipe.matrix.spread);
+  if (p.y == Type::s32) recipe.matrix.lowest = 0, recipe.x_scale_lowest = 0;
   return recipe;
 }
 

@@ -107,7 +107,7 @@ const std::string& Rig::path_for(const Problem& p) {
   if (fresh) {
     Reply reply;
     it->second = subject_.plan(p, &reply).path;
-    expect_answer(reply, "plan");
+    if (!reply.answered()) expect_answer(reply, "plan");
   }
   return it->second;
 }
@@ -134,13 +134,14 @@ Verdict finish(Rig& rig, Verdict (*body)(Rig&)) {
 
 std::int64_t rows_per_call(Rig& rig, std::int64_t want) {
   const auto& p = rig.problem();
-  if (want <= p.m) return p.m;
+  const auto own = std::max<std::int64_t>(p.m, 1);
+  if (want <= own) return own;
   Problem wider = p;
   wider.m = want;
   Reply reply;
   const auto plan = rig.subject().plan(wider, &reply);
-  expect_answer(reply, "plan");
-  return plan.ok() && plan.path == rig.context().plan.path ? want : std::max<std::int64_t>(p.m, 1);
+  if (!reply.answered()) expect_answer(reply, "plan");
+  return plan.ok() && plan.path == rig.context().plan.path ? want : own;
 }
 
 std::string show_word(Type type, std::uint32_t word) {
@@ -171,12 +172,16 @@ std::string claim_field(const Plan& plan, std::string_view field) {
   return {};
 }
 
-Problem with_wide_output(Rig& rig) {
+CaseContext with_wide_output(Rig& rig, std::uint64_t claim) {
+  const auto& own = rig.context();
   Problem wide = rig.problem();
   wide.y = Type::f32;
   wide.align = std::max<std::int64_t>(wide.align, 4);  // at least one element
-  const auto plan = rig.subject().plan(wide);
-  return plan.ok() && plan.path == rig.context().plan.path ? wide : rig.problem();
+  Reply reply;
+  const auto plan = rig.subject().plan(wide, &reply);
+  if (!reply.answered()) expect_answer(reply, "plan");
+  if (!plan.ok() || plan.path != own.plan.path || (plan.claims & claim) != claim) return own;
+  return {wide, own.layer, plan, own.expected_path, own.peer};
 }
 
 std::string no_exact_x(const CaseContext& c) {
@@ -189,10 +194,20 @@ std::string no_exact_x(const CaseContext& c) {
   const std::string own = p.mul == Type::s4 ? "s4/amax/7" : "s8/amax/127";
   if (!rule.empty() && rule != own)
     return "the contract declares x_as=" + rule + ": the exact data are made for " + own;
-  if (p.y != Type::f32)
+  if (p.y == Type::bf16)
     return "x is quantised and y=" + std::string(to_string(p.y)) +
            " cannot hold every probed value exactly; y=f32 can";
   return {};
+}
+
+Type declared_partial(const Plan& plan) {
+  const auto partials = claim_field(plan, "partials"), unit = claim_field(plan, "unit");
+  if (partials == "f16" || unit.ends_with("/f16")) return Type::f16;
+  return partials == "bf16" || unit.ends_with("/bf16") ? Type::bf16 : Type::none;
+}
+
+bool declares_narrow_sums(const Plan& plan) {
+  return declared_partial(plan) != Type::none;
 }
 
 bool claims(const Plan& plan, std::uint64_t bit) {

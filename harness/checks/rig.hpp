@@ -82,7 +82,11 @@ Verdict guarded_exact(KernelPort& subject, const CaseContext& context) {
 
 // The problem with y=f32, where an order of summation shows, if the kernel takes that by the same
 // path; else as it is.
-Problem with_wide_output(Rig&);
+// `claim` are bits that plan() must give there too.
+CaseContext with_wide_output(Rig&, std::uint64_t claim = 0);
+// 16-bit sums or partial sums are declared: data that need 24 bits are not required of it.
+bool declares_narrow_sums(const Plan&);
+Type declared_partial(const Plan&);  // f16, bf16, or none
 
 // m that a probe of many rows may use without leaving the declared path: as many as plan() takes by
 // the same path, at most `want`, else the problem's own m.

@@ -64,6 +64,7 @@ Evidence coverage(const Problem& p, const std::vector<Observation>& seen) {
 
 Verdict value_table(Rig& rig) {
   const auto& p = rig.problem();
+  if (p.y == Type::s32) return with(Outcome::unsupported, unsaid_s32_rounding);
   std::vector<Observation> seen;
   // Two rounds of scales where a matrix is small, so that a lone column still meets many.
   const std::uint64_t rounds = p.n * p.groups < 256 ? 4 : 1;

@@ -103,7 +103,7 @@ TEST_CASE("predictions agree with plain float arithmetic where that is exact") {
         word(x * 8.0F * s));
   CHECK(predict(p, {WeightStep::exact, Type::f32, OutputStep::x_times_scale}, o) ==
         word(x * s * 8.0F));
-  CHECK(predict(p, {WeightStep::exact, Type::f32, OutputStep::split}, o) ==
+  CHECK(predict(p, {WeightStep::exact, Type::f32, OutputStep::split, {}, Type::none}, o) ==
         word(x * 11.0F * s - x * 3.0F * s));
   CHECK(predict(p, {WeightStep::d2, Type::f32, OutputStep::through_f32}, o) ==
         word(x * (11.0F * s - 3.0F * s)));
