@@ -185,6 +185,25 @@ std::unique_ptr<KernelPort> peer_of(const Suite& suite, const SuiteKernel& kerne
   return bench.open(other, suite.limits);
 }
 
+bool is_wrong(Outcome outcome) {
+  return outcome == Outcome::fail || outcome == Outcome::fallback || outcome == Outcome::vacuous;
+}
+
+// A red case is judged once more in a worker of its own, as its replay will be, and that verdict is
+// the one reported. One that is red only after the earlier calls of the run stays red and says so:
+// it is no less a fault.
+template <typename Run, typename Open>
+Verdict judged_alone(Verdict verdict, Run run, Open open) {
+  const auto fresh = open();
+  auto alone = run(*fresh);
+  if (is_wrong(alone.outcome) || alone.outcome == Outcome::crashed ||
+      alone.outcome == Outcome::timed_out)
+    return alone;
+  verdict.why += std::string(verdict.why.empty() ? "" : "; ") +
+                 "seen only after earlier calls of this run: alone, as in its replay, it passes";
+  return verdict;
+}
+
 }  // namespace
 
 void run_case(const Suite& suite, const SuiteKernel& kernel, const SuiteProblem& problem,
@@ -197,12 +216,16 @@ void run_case(const Suite& suite, const SuiteKernel& kernel, const SuiteProblem&
     if (check.fresh_worker) subject.reset();
     if (subject == nullptr) subject = bench.open(kernel, suite.limits);
     calls_before = subject->calls();
-    verdict = check.run(
-        *subject,
-        CaseContext{problem.problem, problem.layer, plan,
-                    expected_path(suite.paths, kernel.name, problem.problem),
-                    [&](const std::string& name) { return peer_of(suite, kernel, bench, name); }});
+    const CaseContext context{
+        problem.problem, problem.layer, plan,
+        expected_path(suite.paths, kernel.name, problem.problem),
+        [&](const std::string& name) { return peer_of(suite, kernel, bench, name); }};
+    verdict = check.run(*subject, context);
     if (verdict.reason.empty()) verdict.reason = to_string(verdict.outcome);
+    if (calls_before > 0 && is_wrong(verdict.outcome))
+      verdict = judged_alone(
+          std::move(verdict), [&](KernelPort& fresh) { return check.run(fresh, context); },
+          [&] { return bench.open(kernel, suite.limits); });
   } catch (const std::exception& error) {
     verdict = with(Outcome::harness_error, error.what());
   } catch (...) {
