@@ -35,9 +35,10 @@ TEST_CASE("the smoke list has no double and stays small") {
   CHECK(resolve_all(problem_lines("smoke", smoke_list()), 7, store).size() >= 60);
   for (const Problem& p : smoke()) {
     INFO(to_string(p));
-    CHECK(p.k <= 512);
-    CHECK(p.n <= 96);
+    CHECK(p.k <= 2080);
+    CHECK(p.n <= 1040);
     CHECK(p.m <= 64);
+    CHECK(p.k * p.n <= 32768);
   }
 }
 

@@ -22,6 +22,7 @@ int layer_show_command(const LayerArgs& args) {
 }
 
 int layer_unpack_command(const LayerArgs& args) {
+  keep_inputs(args.out, {args.path});
   const Unpacked unpacked =
       unpack_layer(args.path, args.prefix, read_v1_zeros(args.v1_zeros), args.out);
   for (const std::string& line : unpacked.warnings) log_warning(line);
@@ -31,6 +32,7 @@ int layer_unpack_command(const LayerArgs& args) {
 }
 
 int layer_convert_command(const LayerArgs& args) {
+  keep_inputs(args.out, {args.path});
   const Converted converted =
       convert_layer(args.path, args.prefix, read_v1_zeros(args.v1_zeros), args.to, args.out);
   for (const std::string& line : converted.warnings) log_warning(line);
@@ -40,6 +42,7 @@ int layer_convert_command(const LayerArgs& args) {
 }
 
 int layer_pack_command(const LayerArgs& args) {
+  keep_inputs(args.out, {args.path});
   const PackedLayer packed = pack_layer(args.path, args.to, args.out);
   for (const std::string& line : packed.warnings) log_warning(line);
   print("layer   " + packed.prefix + "   " + args.to + "\nreport: " + args.out + "\n");

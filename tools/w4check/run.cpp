@@ -98,6 +98,14 @@ int run_command(const RunArgs& args) {
   const double seconds = read_search(args.search);
   if (args.seed != "random") read_seed(args.seed);
   if (!args.paths.empty()) suite.paths = read_paths(args.paths);
+  std::vector<std::string> inputs = args.layers;
+  inputs.insert(inputs.end(), {args.list, args.paths});
+  for (const std::string& plugin : args.plugins) inputs.push_back(find_plugin(plugin));
+  std::erase(inputs, "");
+  for (const std::string& out : {args.json, args.junit, args.record_paths})
+    keep_inputs(out, inputs);
+  if (!args.json.empty() && args.json == args.junit)
+    fail_input(args.json, "arguments", "--json and --junit name the same file");
   ReportFiles files = open_reports(args.json, args.junit);
   std::unique_ptr<OutputFile> paths;
   if (!args.record_paths.empty()) paths = std::make_unique<OutputFile>(args.record_paths);

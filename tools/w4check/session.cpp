@@ -2,6 +2,7 @@
 // Glue between the engine and the reports.
 #include "tools/w4check/session.hpp"
 
+#include <cerrno>
 #include <cstdio>
 
 #include "harness/report/json.hpp"
@@ -105,9 +106,19 @@ void write_reports(ReportFiles& files, const RunResult& run, const Environment& 
   if (files.junit != nullptr) files.junit->commit(run_junit(run));
 }
 
+namespace {
+int first_output_error = 0;
+}
+
 void print(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+  errno = 0;
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if ((std::fflush(stdout) != 0 || !written) && first_output_error == 0)
+    first_output_error = errno != 0 ? errno : EIO;
+}
+
+int output_error() {
+  return first_output_error;
 }
 
 }  // namespace w4

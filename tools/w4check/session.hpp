@@ -35,5 +35,6 @@ LayerStore layer_store();
 RunResult run_watched(const Suite&, double search_seconds = 0);
 void write_reports(ReportFiles&, const RunResult&, const Environment&);
 void print(const std::string&);
+int output_error();  // errno of the first print() that failed, 0: none
 
 }  // namespace w4

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <random>
 
 #include "harness/run/environment.hpp"
@@ -27,6 +28,41 @@ bool read_number(std::string_view text, T& value, int base = 10) {
 }
 
 }  // namespace
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// The file itself and, where it is a checkpoint or a folder of one, what is read beside it.
+std::vector<fs::path> files_read(const fs::path& input) {
+  std::error_code ignored;
+  std::vector<fs::path> files{input};
+  const auto name = input.filename().string();
+  const bool folder = fs::is_directory(input, ignored);
+  const fs::path home = folder ? input : input.parent_path();
+  if (folder || name.ends_with(".index.json")) {
+    for (const auto& entry : fs::directory_iterator(home.empty() ? "." : home, ignored)) {
+      const auto kind = entry.path().extension();
+      if (kind == ".safetensors" || kind == ".json") files.push_back(entry.path());
+    }
+  } else if (name.ends_with(".safetensors")) {
+    files.push_back(home / (input.stem().string() + ".config.json"));
+    for (const char* config : {"quantize_config.json", "quant_config.json", "config.json"})
+      files.push_back(home / config);
+  }
+  return files;
+}
+
+}  // namespace
+
+void keep_inputs(const std::string& out, const std::vector<std::string>& inputs) {
+  std::error_code ignored;
+  if (out.empty() || !fs::is_regular_file(out, ignored)) return;
+  for (const std::string& input : inputs)
+    for (const fs::path& file : files_read(input))
+      if (fs::equivalent(out, file, ignored))
+        fail_input(out, "write", "is read by this command (" + file.string() + ")");
+}
 
 V1Zeros read_v1_zeros(const std::string& text) {
   if (text.empty() || text == "D1" || text == "d1") return V1Zeros::d1;

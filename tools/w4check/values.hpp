@@ -11,6 +11,9 @@
 
 namespace w4 {
 
+// Error(input) `OUT: write: ...` if OUT is one of the files that the command reads: a path named,
+// for a checkpoint its shards and configs too. "" is no output.
+void keep_inputs(const std::string& out, const std::vector<std::string>& inputs);
 V1Zeros read_v1_zeros(const std::string&);                   // "": D1
 std::vector<std::int64_t> read_batches(const std::string&);  // "": 1,8,32,128; doubles dropped
 WorkerLimits read_timeout(const std::string&);               // "": the default
