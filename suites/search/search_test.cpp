@@ -85,16 +85,17 @@ TEST_CASE("a fault is found and shrunk to what it needs, with its repro") {
     const char* mutant;
     std::int64_t m, n, k;  // no more than this
   };
-  for (const auto& [mutant, m, n, k] :
+  for (const Row& row :
        {Row{"mutant.nibbles_swapped", 1, 8, 8}, Row{"mutant.group_off_by_one", 1, 1, 2},
         Row{"mutant.n_tile_not_written", 1, 17, 1}, Row{"mutant.only_last_row", 2, 1, 1}}) {
+    const char* mutant = row.mutant;
     const RunResult run = searched(suite_of("mutants", mutant), 400);
     INFO(mutant);
     REQUIRE(first_red(run) != nullptr);
     CHECK(exit_code(run) == 1);
     const bool small = std::any_of(run.cases.begin(), run.cases.end(), [&](const RunCase& c) {
       const Problem& p = run.problems[c.problem].problem;
-      return is_red(c) && p.m <= m && p.n <= n && p.k <= k;
+      return is_red(c) && p.m <= row.m && p.n <= row.n && p.k <= row.k;
     });
     CHECK(small);
     const RunCase& red = *first_red(run);
