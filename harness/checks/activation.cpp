@@ -42,43 +42,51 @@ Rows probe_values(const Problem& p) {
 }
 
 // What a block of x becomes: values that the product multiplies, in fp32 where a scale is applied.
-using Rule = void (*)(std::span<const double> x, std::span<float> out);
+using Rule = void (*)(std::span<const double> x, std::span<double> out);
 
-void as_stored(std::span<const double> x, std::span<float> out) {
-  for (std::size_t i = 0; i < x.size(); ++i) out[i] = static_cast<float>(x[i]);
+void as_stored(std::span<const double> x, std::span<double> out) {
+  for (std::size_t i = 0; i < x.size(); ++i) out[i] = x[i];
 }
 template <Type type>
-void as_type(std::span<const double> x, std::span<float> out) {
-  for (std::size_t i = 0; i < x.size(); ++i)
-    out[i] = static_cast<float>(to_double(type, from_double(type, x[i])));
+void as_type(std::span<const double> x, std::span<double> out) {
+  for (std::size_t i = 0; i < x.size(); ++i) out[i] = to_double(type, from_double(type, x[i]));
+}
+
+// q*s: a kernel sums in fp32, or in fp64 and rounds to y only.
+template <bool wide>
+double times_scale(double q, float s) {
+  const double product = q * static_cast<double>(s);
+  return wide ? product : static_cast<double>(static_cast<float>(product));
 }
 
 // Symmetric: s = amax/steps in fp32 (rounded to `scale`), q = nearest(x/s), x' = q*s.
-template <int steps, Type scale_type>
-void symmetric(std::span<const double> x, std::span<float> out) {
+template <int steps, Type scale_type, bool wide = false>
+void symmetric(std::span<const double> x, std::span<double> out) {
   float amax = 0;
   for (const double v : x) amax = std::max(amax, static_cast<float>(std::abs(v)));
   const auto s = static_cast<float>(to_double(
       scale_type, from_double(scale_type, static_cast<double>(amax / static_cast<float>(steps)))));
   for (std::size_t i = 0; i < x.size(); ++i)
-    out[i] = s == 0 ? 0
-                    : static_cast<float>(std::clamp(std::nearbyint(x[i] / static_cast<double>(s)),
-                                                    -static_cast<double>(steps) - 1,
-                                                    static_cast<double>(steps))) *
-                          s;
+    out[i] = times_scale<wide>(
+        s == 0 ? 0
+               : std::clamp(std::nearbyint(x[i] / static_cast<double>(s)),
+                            -static_cast<double>(steps) - 1, static_cast<double>(steps)),
+        s);
 }
 // The same by the reciprocal: q = nearest(x * (steps/amax)), each step in fp32.
-template <int steps>
-void reciprocal(std::span<const double> x, std::span<float> out) {
+template <int steps, bool wide = false>
+void reciprocal(std::span<const double> x, std::span<double> out) {
   float amax = 0;
   for (const double v : x) amax = std::max(amax, static_cast<float>(std::abs(v)));
   const float inverse = static_cast<float>(steps) / amax, s = amax / static_cast<float>(steps);
   for (std::size_t i = 0; i < x.size(); ++i)
-    out[i] = std::nearbyint(static_cast<float>(x[i]) * inverse) * s;
+    out[i] = times_scale<wide>(
+        static_cast<double>(std::nearbyint(static_cast<float>(x[i]) * inverse)), s);
 }
 // Asymmetric: lo <= 0 <= hi, s = (hi-lo)/255, z = nearest(-lo/s), q = nearest(x/s) + z in 0..255,
 // x' = (q-z)*s.
-void minmax(std::span<const double> x, std::span<float> out) {
+template <bool wide>
+void minmax(std::span<const double> x, std::span<double> out) {
   double lo = 0, hi = 0;
   for (const double v : x) lo = std::min(lo, v), hi = std::max(hi, v);
   const auto s = static_cast<float>((hi - lo) / 255);
@@ -87,7 +95,7 @@ void minmax(std::span<const double> x, std::span<float> out) {
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double q =
         s == 0 ? z : std::clamp(std::nearbyint(x[i] / static_cast<double>(s)) + z, 0.0, 255.0);
-    out[i] = static_cast<float>(q - z) * s;
+    out[i] = times_scale<wide>(q - z, s);
   }
 }
 
@@ -105,7 +113,11 @@ constexpr std::array rules{
     Known{"s8/amax/127", reciprocal<127>, true},
     Known{"s8/amax/127 with an fp16 scale", symmetric<127, Type::f16>, true},
     Known{"s4/amax/7", symmetric<7, Type::f32>, true},
-    Known{"u8/minmax/255", minmax, true},
+    Known{"u8/minmax/255", minmax<false>, true},
+    Known{"s8/amax/127", symmetric<127, Type::f32, true>, true},
+    Known{"s8/amax/127", reciprocal<127, true>, true},
+    Known{"s4/amax/7", symmetric<7, Type::f32, true>, true},
+    Known{"u8/minmax/255", minmax<true>, true},
 };
 
 struct Reading {
@@ -139,10 +151,10 @@ std::vector<Reading> readings(const Problem& p) {
 }
 
 // x' of every element under a reading.
-std::vector<float> read_as(const Reading& r, const Rows& rows) {
-  std::vector<float> out(rows.x.size());
+std::vector<double> read_as(const Reading& r, const Rows& rows) {
+  std::vector<double> out(rows.x.size());
   const std::span<const double> x(rows.x);
-  const std::span<float> y(out);
+  const std::span<double> y(out);
   if (r.shared || r.block == 0) {
     r.known->rule(x, y);
     return out;
@@ -193,8 +205,7 @@ bool explains(const Reading& r, const Rows& rows, const Problem& p, const std::v
               Seen& first_off) {
   const auto values = read_as(r, rows);
   for (const auto& s : seen) {
-    const auto want =
-        from_double(p.y, static_cast<double>(values[static_cast<std::size_t>(s.m * rows.k + s.k)]));
+    const auto want = from_double(p.y, values[static_cast<std::size_t>(s.m * rows.k + s.k)]);
     if (same_word(p.y, want, s.word)) continue;
     first_off = s;
     return false;
