@@ -186,6 +186,8 @@ bool form_applies(const Problem& p, const Form& f) {
       return additive;
     case WeightStep::twice:
       return f.at != Type::f32;
+    case WeightStep::stepwise:
+      return f.at != Type::f32 && !integer;
     default:
       break;
   }
