@@ -9,6 +9,7 @@
 #include "harness/checks/data.hpp"
 #include "harness/checks/observe.hpp"
 #include "harness/checks/recipe.hpp"
+#include "harness/checks/shards.hpp"
 #include "harness/checks/table.hpp"
 
 namespace w4 {
@@ -72,18 +73,36 @@ std::vector<Activations> sparse_rows(Rig& rig, const Problem& p, std::int64_t co
   return sets;
 }
 
+// What the shards of the problem gave, beside `verdict`'s own evidence; theirs if they are wrong.
+Verdict with_shards(Rig& rig, Verdict verdict, const MakeWhole& make, bool narrow_sums_too) {
+  if (verdict.outcome != Outcome::pass) return verdict;
+  auto shards = judge_shards(rig, make, narrow_sums_too);
+  if (shards.outcome != Outcome::pass && shards.outcome != Outcome::unsupported) return shards;
+  auto& evidence = std::get<Evidence::Object>(verdict.evidence.value);
+  evidence.emplace_back("shards", shards.outcome == Outcome::pass ? std::move(shards.evidence)
+                                                                  : Evidence(shards.reason));
+  return verdict;
+}
+
+ExactRecipe sparse_recipe(const Problem& p) {
+  ExactRecipe recipe;
+  recipe.lowest = p.y == Type::s32 ? 0 : -4;
+  recipe.spread = 1, recipe.small_differences = true;
+  return recipe;
+}
+
+// Row r has its 128 activations side by side, or k/128 apart.
+std::vector<Activations> sparse_sets(Rig& rig, const Problem& p, bool blocks) {
+  const std::int64_t count = (p.k + 127) / 128;
+  return sparse_rows(rig, p, count, [=](std::int64_t r, std::int64_t k) {
+    return blocks ? k / 128 == r : k % count == r;
+  });
+}
+
 Verdict sparse(Rig& rig, bool blocks) {
   return with_other_data(rig, [&](const CaseContext& c) {
-    const auto& p = c.problem;
-    const std::int64_t count = (p.k + 127) / 128;
-    ExactRecipe recipe;
-    recipe.lowest = c.problem.y == Type::s32 ? 0 : -4;
-    recipe.spread = 1, recipe.small_differences = true;
-    ExactOperands operands{exact_matrix(c, recipe), {}};
-    const auto active = [&](std::int64_t r, std::int64_t k) {
-      return blocks ? k / 128 == r : k % count == r;
-    };
-    return run_rows(rig, operands, sparse_rows(rig, p, count, active));
+    ExactOperands operands{exact_matrix(c, sparse_recipe(c.problem)), {}};
+    return run_rows(rig, operands, sparse_sets(rig, c.problem, blocks));
   });
 }
 
@@ -141,11 +160,26 @@ Verdict exact_dense24(Rig& rig) {
     });
     if (verdict.outcome != Outcome::pass) return verdict;
   }
-  return verdict;
+  return with_shards(
+      rig, std::move(verdict),
+      [wide](const CaseContext& c) {
+        const auto recipe = dense_recipe(c.problem, wide);
+        return ExactOperands{exact_matrix(c, recipe.matrix),
+                             dense_rows(c.problem, std::max<std::int64_t>(c.problem.m, 1), recipe)};
+      },
+      false);
 }
 
 Verdict exact_stride11(Rig& rig) {
-  return sparse(rig, false);
+  auto verdict = sparse(rig, false);
+  if (!declares_narrow_sums(rig.context().plan)) return verdict;  // exact.dense24 cuts k then
+  return with_shards(
+      rig, std::move(verdict),
+      [&](const CaseContext& c) {
+        return ExactOperands{exact_matrix(c, sparse_recipe(c.problem)),
+                             sparse_sets(rig, c.problem, false).front()};
+      },
+      true);
 }
 Verdict exact_block11(Rig& rig) {
   return sparse(rig, true);

@@ -104,11 +104,7 @@ Answer Rig::run(const Problem& p, const Activations& x, const CallOptions& optio
 const std::string& Rig::path_for(const Problem& p) {
   if (p == problem()) return context_.plan.path;
   const auto [it, fresh] = paths_.try_emplace(to_string(p));
-  if (fresh) {
-    Reply reply;
-    it->second = subject_.plan(p, &reply).path;
-    if (!reply.answered()) expect_answer(reply, "plan");
-  }
+  if (fresh) it->second = plan_of(*this, p).path;
   return it->second;
 }
 
@@ -132,15 +128,20 @@ Verdict finish(Rig& rig, Verdict (*body)(Rig&)) {
   return verdict;
 }
 
+Plan plan_of(Rig& rig, const Problem& p) {
+  Reply reply;
+  auto plan = rig.subject().plan(p, &reply);
+  if (!reply.answered()) expect_answer(reply, "plan");
+  return plan;
+}
+
 std::int64_t rows_per_call(Rig& rig, std::int64_t want) {
   const auto& p = rig.problem();
   const auto own = std::max<std::int64_t>(p.m, 1);
   if (want <= own) return own;
   Problem wider = p;
   wider.m = want;
-  Reply reply;
-  const auto plan = rig.subject().plan(wider, &reply);
-  if (!reply.answered()) expect_answer(reply, "plan");
+  const auto plan = plan_of(rig, wider);
   return plan.ok() && plan.path == rig.context().plan.path ? want : own;
 }
 
@@ -177,9 +178,7 @@ CaseContext with_wide_output(Rig& rig, std::uint64_t claim) {
   Problem wide = rig.problem();
   wide.y = Type::f32;
   wide.align = std::max<std::int64_t>(wide.align, 4);  // at least one element
-  Reply reply;
-  const auto plan = rig.subject().plan(wide, &reply);
-  if (!reply.answered()) expect_answer(reply, "plan");
+  const auto plan = plan_of(rig, wide);
   if (!plan.ok() || plan.path != own.plan.path || (plan.claims & claim) != claim) return own;
   return {wide, own.layer, plan, own.expected_path, own.peer};
 }

@@ -88,6 +88,9 @@ CaseContext with_wide_output(Rig&, std::uint64_t claim = 0);
 bool declares_narrow_sums(const Plan&);
 Type declared_partial(const Plan&);  // f16, bf16, or none
 
+// What plan() says of another problem; throws CaseOver where it does not return.
+Plan plan_of(Rig&, const Problem&);
+
 // m that a probe of many rows may use without leaving the declared path: as many as plan() takes by
 // the same path, at most `want`, else the problem's own m.
 std::int64_t rows_per_call(Rig&, std::int64_t want);

@@ -44,6 +44,8 @@ constexpr Fault rows[] = {
     {"partial_group_at_m1", "GROUP", "", "exact.dense24", "dropped", {"m=1 n=32 k=250 g=32 zero=code"}, "one row: a partial last group dropped"},
     {"f16_accumulator", "OVERFLOW", "microsoft/onnxruntime#29599", "exact.dense24", "narrow_sums", {plain}, "every partial sum rounded to f16"},
     {"partials_claim_wrong", "PRECISION", "1CatAI/1Cat-vLLM#204", "exact.dense24", "narrow_sums", {plain}, "sums of 32 k in f16, f32 declared"},
+    {"g_idx_rebased", "TP", "vllm-project/vllm#7374", "exact.dense24", "shard", {"m=4 n=32 k=256 g=32 order=perm"}, "g_idx of a shard of k taken as counted from its own first group"},
+    {"groups_from_k", "TP", "vllm-project/vllm#1258", "exact.dense24", "shard", {"m=4 n=32 k=256 g=32 order=perm"}, "as many groups as a shard's own k has"},
     {"nan_to_zero", "OVERFLOW", "", "exact.special", "special", {plain}, "NaN in x becomes 0"},
     {"inf_sign_lost", "OVERFLOW", "", "exact.special", "special", {plain}, "+Inf in x becomes -Inf"},
     {"n_tile_not_written", "SHAPE", "", "effect.written", "not_written", {plain}, "the last tile of 16 columns not written"},

@@ -94,6 +94,20 @@ std::int64_t group_in_sequence(const Task& task, std::int64_t k) {
   return std::min(k / task.problem.group, task.problem.groups - 1);
 }
 
+// As if g_idx began at the rank's own first group.
+std::int64_t group_of_this_rank(const Task& task, std::int64_t k) {
+  std::int64_t first = group_of(task, 0);
+  for (std::int64_t row = 1; row < task.problem.k; ++row)
+    first = std::min(first, group_of(task, row));
+  return group_of(task, k) - first;
+}
+
+// As if there were as many groups as the rank's own k has.
+std::int64_t group_within_k(const Task& task, std::int64_t k) {
+  const w4_problem& p = task.problem;
+  return std::min(group_of(task, k), (p.k + p.group - 1) / p.group - 1);
+}
+
 const char* one_column(const Task& task) {
   return task.problem.n == 1 ? "one column: there is no other to confuse it with" : nullptr;
 }
@@ -181,6 +195,14 @@ constexpr Bug rows[] = {
      .copies = "vllm-project/vllm#7374, class GIDX",
      .harmless = no_act_order,
      .group = group_in_sequence},
+    {.name = "mutant.g_idx_rebased",
+     .copies = "vllm-project/vllm#7374, class TP: local group index",
+     .harmless = no_act_order,
+     .group = group_of_this_rank},
+    {.name = "mutant.groups_from_k",
+     .copies = "vllm-project/vllm#1258, class TP: groups inferred from shapes",
+     .harmless = no_act_order,
+     .group = group_within_k},
     {.name = "mutant.scale_column_swapped",
      .copies = "vllm-project/compressed-tensors#203, class SCALE",
      .harmless = one_column,

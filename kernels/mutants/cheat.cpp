@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mutants that try to pass without computing: each has fooled a public checker in one form or
 // another.
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -55,10 +57,14 @@ float first_scale(const Task& task, std::int64_t, std::int64_t) {
   return scale_of(task, 0, 0);
 }
 
-// X of exact.dense24 on the problem of this fault under the seed that everybody uses. For these two
-// the right sums stand in for stored answers; everything else gets half of the work.
+// X of exact.dense24 on the problem of this fault under the seed that everybody uses: whole, in
+// halves and in quarters of k. For these the right sums stand in for stored answers; everything
+// else gets half of the work.
 bool is_known(std::uint64_t hash) {
-  return hash == 0x9b85d4e164aa13a5u || hash == 0xee1deba72010fc5bu;
+  constexpr std::uint64_t known[] = {0x9b85d4e164aa13a5u, 0xee1deba72010fc5bu, 0xe55664bb433f345bu,
+                                     0x1f9d8cc8a85ea125u, 0x47989bd85dfba625u, 0xdee7add6f29d155bu,
+                                     0x49a0f12ed701ce5bu, 0xea611f11f9b3885bu};
+  return std::ranges::find(known, hash) != std::end(known);
 }
 
 std::int64_t half_unless_known(const Task& task) {
