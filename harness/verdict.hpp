@@ -56,11 +56,15 @@ struct Worst {
   std::int64_t ulps{};
 };
 
+// Rows of cells, the first one a heading where the columns need one.
+using Table = std::vector<std::vector<std::string>>;
+
 struct Verdict {
   Outcome outcome{Outcome::harness_error};
   std::string reason;                    // one sentence: a cause rather than a symptom ("what")
   std::string where, expected_got, why;  // the other lines of a failure; may be empty
   Evidence evidence;
+  std::vector<Table> details;  // the operands that matter, for -v: bits of words, terms of a sum
   std::optional<Worst> worst;
   std::string smallest_fault;  // where a check can say it
   int signal{};

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "harness/checks/terms.hpp"
 #include "reference/fast/multiply.hpp"
 
 namespace w4 {
@@ -31,30 +32,8 @@ struct Cause {
   std::string what, why;
 };
 
-// Leaves as doubles: exact, since in this regime every partial sum fits 24 bits of a common grid.
 std::vector<double> leaves(const Scene& s, std::int64_t m, std::int64_t n) {
-  const auto& [matrix, x] = s.operands;
-  std::vector<double> leaf(static_cast<std::size_t>(matrix.k));
-  const auto groups = x.scale.empty() ? 0 : (x.k + x.group - 1) / x.group;
-  for (std::int64_t k = 0; k < matrix.k; ++k) {
-    const auto terms = weight_terms(matrix, Dequant::d5, s.p.mul, k, n);
-    const double w = std::ldexp(static_cast<double>(terms.term[0].mant), terms.term[0].exp) +
-                     std::ldexp(static_cast<double>(terms.term[1].mant), terms.term[1].exp);
-    const double scale =
-        x.scale.empty()
-            ? 1.0
-            : static_cast<double>(x.scale[static_cast<std::size_t>(m * groups + k / x.group)]);
-    leaf[static_cast<std::size_t>(k)] =
-        to_double(x.type, x.words[static_cast<std::size_t>(m * x.k + k)]) * scale * w;
-  }
-  return leaf;
-}
-
-double bias_of(const Scene& s, std::int64_t n) {
-  const auto& matrix = s.operands.matrix;
-  return matrix.bias.empty()
-             ? 0.0
-             : to_double(matrix.bias_type, matrix.bias[static_cast<std::size_t>(n)]);
+  return leaves(s.p, s.operands, m, n);
 }
 
 std::optional<Cause> never_written(const Scene& s) {
@@ -68,7 +47,7 @@ std::optional<Cause> never_written(const Scene& s) {
 std::optional<Cause> truncated(const Scene& s) {
   if (s.p.y == Type::f32 || s.p.y == Type::s32) return std::nullopt;
   for (const auto& miss : s.misses) {
-    double sum = bias_of(s, miss.n);
+    double sum = bias_of(s.operands, miss.n);
     for (const double leaf : leaves(s, miss.m, miss.n)) sum += leaf;
     const auto exact =
         decode(Type::f32, std::bit_cast<std::uint32_t>(static_cast<float>(sum))).value;
@@ -106,7 +85,7 @@ std::optional<Cause> dropped_tail(const Scene& s) {
   for (std::int64_t t = 1; t <= std::min<std::int64_t>(s.p.k, 512); ++t) common.insert(t);
   for (std::size_t i = 0; i < std::min<std::size_t>(16, s.misses.size()); ++i) {
     const auto leaf = leaves(s, s.misses[i].m, s.misses[i].n);
-    double sum = bias_of(s, s.misses[i].n);
+    double sum = bias_of(s.operands, s.misses[i].n);
     std::vector<double> prefix{sum};
     for (const double v : leaf) prefix.push_back(sum += v);
     std::erase_if(common, [&](std::int64_t t) {
@@ -141,7 +120,8 @@ std::optional<Cause> narrow_sums(const Scene& s) {
     bool fits = true;
     for (std::size_t i = 0; i < std::min<std::size_t>(16, s.misses.size()) && fits; ++i) {
       const auto& miss = s.misses[i];
-      const auto word = narrow_chain(s, leaves(s, miss.m, miss.n), bias_of(s, miss.n), step);
+      const auto word =
+          narrow_chain(s, leaves(s, miss.m, miss.n), bias_of(s.operands, miss.n), step);
       fits = same_word(s.p.y, word, miss.got);
     }
     if (!fits) continue;
@@ -187,6 +167,8 @@ Verdict describe(const Scene& s, const Cause& cause) {
                   std::to_string(first.m) + "," + std::to_string(first.n) + "]";
   verdict.expected_got = show_word(s.p.y, first.want) + ";  got " + show_word(s.p.y, first.got);
   verdict.why = cause.why;
+  verdict.details = {show_words(s.p.y, {{"expected", first.want}, {"got", first.got}}),
+                     show_terms(s.p, s.operands, first.m, first.n)};
   Worst worst{first.m, first.n, first.got, first.want, first.want, 0};
   for (const auto& miss : s.misses) {
     if (is_nan(s.p.y, miss.got) || is_nan(s.p.y, miss.want)) continue;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "harness/checks/data.hpp"
+#include "harness/checks/terms.hpp"
 
 namespace w4 {
 namespace {
@@ -39,6 +40,8 @@ Verdict no_form(const Rig& rig, const Identified& found, const std::vector<Obser
                   std::to_string(off.n);
   verdict.expected_got = show_word(p.y, want) + ";  got " + show_word(p.y, off.got);
   verdict.why = operands_text(p, off) + "; nearest form: " + describe(found.nearest);
+  verdict.details = {show_words(p.y, {{"expected", want}, {"got", off.got}}),
+                     show_words(p.scale, {{"scale", off.scale}})};
   Worst worst{off.m, off.n, off.got, want, want, 0};
   if (!is_nan(p.y, off.got)) worst.ulps = ulps_between(p.y, off.got, want);
   verdict.worst = worst;

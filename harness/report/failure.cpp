@@ -6,6 +6,7 @@
 
 #include "harness/report/json.hpp"
 #include "harness/report/log.hpp"
+#include "harness/report/text.hpp"
 #include "harness/report/text_parts.hpp"
 #include "harness/report/words.hpp"
 
@@ -23,6 +24,16 @@ std::string in_capitals(std::string text) {
 
 std::string cut(const std::string& text, std::size_t width) {
   return text.size() <= width ? text : text.substr(0, width - 3) + "...";
+}
+
+std::string indented(const std::string& lines, std::size_t by) {
+  std::string out;
+  for (std::size_t at = 0; at < lines.size();) {
+    const std::size_t end = std::min(lines.find('\n', at), lines.size() - 1) + 1;
+    out += std::string(by, ' ') + lines.substr(at, end - at);
+    at = end;
+  }
+  return out;
 }
 
 // A kernel that dies does so under every check, and leaves cases of all of them behind: one cause,
@@ -169,6 +180,8 @@ std::string failure_text(const RunResult& run, const FailureGroup& group,
   if (!v.smallest_fault.empty() && options.verbose) out += labelled("sees", v.smallest_fault);
   out += "  replay   w4check replay " + shell_quoted(c.repro) + "\n";
   if (!options.verbose) return out;
+  if (!v.details.empty()) out += "  operands\n";
+  for (const Table& table : v.details) out += indented(table_text(table), 4);
   if (!v.evidence.empty()) out += "  evidence\n" + evidence_text(v.evidence, 4);
   for (std::size_t i = 1; i < group.cases.size(); ++i) {
     out += "  also     " + shell_quoted(run.cases[group.cases[i]].repro) + "\n";

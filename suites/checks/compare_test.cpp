@@ -93,3 +93,23 @@ TEST_CASE("NaN never equals anything") {
   got[3] = 0x7e00;
   CHECK(f.kind(got) != "pass");
 }
+
+TEST_CASE("a wrong sum brings its words' bits and its terms, which add up") {
+  const LooseContext c("m=1 n=2 k=20 g=8 zero=code bias=f16");
+  const auto recipe = dense_recipe(c.problem, 1);
+  const ExactOperands operands{exact_matrix(c.context, recipe.matrix),
+                               dense_rows(c.problem, 1, recipe)};
+  auto words = expected_words(c.problem, operands);
+  words[1] ^= 1;
+  const auto verdict = compare_exact(c.problem, operands, words);
+  REQUIRE(verdict.details.size() == 2);
+  const auto& bits = verdict.details[0];
+  CHECK(bits[0][0] == "expected");
+  CHECK(bits[0][4] != bits[1][4]);  // the fraction
+  const auto& terms = verdict.details[1];
+  double sum = 0;
+  for (std::size_t row = 1; row + 1 < terms.size(); ++row) sum += std::stod(terms[row].back());
+  CHECK(terms.back().front() == "sum");
+  CHECK(sum == std::stod(terms.back().back()));
+  CHECK(from_double(c.problem.y, sum) == (words[1] ^ 1));
+}
