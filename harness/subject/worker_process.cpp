@@ -17,6 +17,7 @@
 
 #include "harness/subject/arena.hpp"
 #include "harness/subject/spawn.hpp"
+#include "harness/subject/starvation.hpp"
 
 namespace w4 {
 namespace {
@@ -24,11 +25,17 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t printed_kept = 4096;
 constexpr double hang_up_seconds = 0.2;  // from the end of file on the socket to the warden's word
-constexpr double sweep_seconds = 8.0;    // the warden gives up killing before that
+constexpr double unwatched_share =
+    0.25;                              // of a limit, before anybody counts waiting for a processor
+constexpr double most_extension = 19;  // times the limit
+constexpr double sweep_seconds = 8.0;  // the warden gives up killing before that
+
+Clock::duration duration_of(double seconds) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
 
 Clock::time_point after(double seconds) {
-  return Clock::now() +
-         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  return Clock::now() + duration_of(seconds);
 }
 
 int milliseconds_until(Clock::time_point deadline) {
@@ -65,6 +72,37 @@ Death death_of(const wire::Ended& ended) {
   }
   return death;
 }
+
+// A limit on the time that a worker runs or sleeps: what it waits for a processor is added when the
+// limit is reached. The count begins a while into the call, so that short calls cost nothing.
+class Limit {
+ public:
+  Limit(pid_t warden, double seconds)
+      : warden_(warden),
+        seconds_(seconds),
+        watch_from_(after(seconds * unwatched_share)),
+        deadline_(after(seconds)) {}
+  void shorten(double seconds) { deadline_ = std::min(deadline_, after(seconds)); }
+  Clock::time_point next() const { return waits_ ? deadline_ : std::min(watch_from_, deadline_); }
+  // Asked at next(), and whenever something else has woken the judge.
+  bool reached() {
+    const auto now = Clock::now();
+    if (!waits_ && now >= watch_from_) waits_.emplace(warden_);
+    if (now < deadline_) return false;
+    const double waited = std::min(waits_ ? waits_->seconds() : 0, most_extension * seconds_);
+    const double more = waited - extended_;
+    if (more < 0.001) return true;
+    extended_ += more;
+    deadline_ += duration_of(more);
+    return Clock::now() >= deadline_;
+  }
+
+ private:
+  pid_t warden_;
+  double seconds_, extended_{};
+  Clock::time_point watch_from_, deadline_;
+  std::optional<Starvation> waits_;
+};
 
 FloatState to_state(wire::FloatBits bits) {
   return {bits.mxcsr, bits.x87};
@@ -190,22 +228,22 @@ void WorkerProcess::end(Death death) {
 }
 
 bool WorkerProcess::receive(void* packet, std::size_t size, double seconds) {
-  auto deadline = after(seconds);
+  Limit limit(warden_, seconds);
   for (bool was_open = !hung_up_; !death_;) {
     if (take_packet(packet, size)) return true;
     if (hung_up_ && was_open) {
-      deadline = std::min(deadline, after(hang_up_seconds));
+      limit.shorten(hang_up_seconds);
       was_open = false;
     }
     pollfd events[3] = {{hung_up_ ? -1 : socket_.get(), POLLIN, 0},
                         {control_.get(), POLLIN, 0},
                         {pipe_.get(), POLLIN, 0}};
-    poll(events, 3, milliseconds_until(deadline));
+    poll(events, 3, milliseconds_until(limit.next()));
     if (events[2].revents) drain();
     if (take_packet(packet, size))
       return true;  // an answer counts even if the worker has died since
     if (events[1].revents && take_end()) break;
-    if (Clock::now() < deadline) continue;
+    if (!limit.reached()) continue;
     if (hung_up_) {
       end({.end = End::crashed, .how = "closed its connection without a reply"});
     } else {

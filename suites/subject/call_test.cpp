@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of well-behaved kernels, and of one that touches just the byte it is told to.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <thread>
+#include <vector>
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -276,4 +280,24 @@ TEST_CASE("a subject made in one thread can be used after that thread has ended"
   }).join();
   CHECK(subject->run(to_abi(p), to_bytes(p, small_activations(p))).answered());
   CHECK(subject->deaths() == 0);
+}
+
+TEST_CASE("time spent waiting for a processor is not charged to the kernel") {
+  // More threads than processors, so that the worker runs a small part of the time.
+  std::atomic<bool> busy{true};
+  std::vector<std::jthread> crowd;
+  for (unsigned i = 0; i < 3 * std::max(2u, std::thread::hardware_concurrency()); ++i)
+    crowd.emplace_back([&] {
+      while (busy) {
+      }
+    });
+  const Problem p = probe_problem();
+  const auto began = std::chrono::steady_clock::now();
+  const Reply reply = run_once(W4_PROBE_PLUGIN, "probe.raw", p,
+                               probe_weights(p, {ProbeOp::spin, {}, 300}), {}, short_limits());
+  const auto took = std::chrono::steady_clock::now() - began;
+  busy = false;
+  INFO(reply.how);
+  CHECK(reply.answered());
+  if (took < std::chrono::milliseconds(600)) SKIP("the crowd was too small to show anything");
 }

@@ -16,7 +16,8 @@ enum class ProbeOp : std::int32_t {
   change_problem,
   change_weight,
   change_call,
-  past_call
+  past_call,
+  spin  // for `offset` milliseconds of this thread's own
 };
 // source: where pack() found the codes.
 enum class ProbeTensor : std::int32_t {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kernel by remote control: its codes are a command, so that a test says which byte it touches.
 #include <cstring>
+#include <ctime>
 #include <utility>
 
 #include "kernels/abi/w4_kernel.h"
@@ -34,6 +35,13 @@ void report_addresses(const w4_call& call) {
 }
 
 volatile unsigned char seen = 0;
+
+void spin(std::int64_t milliseconds) {
+  timespec used{};
+  do {
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  } while (used.tv_sec * 1000 + used.tv_nsec / 1'000'000 < milliseconds);
+}
 
 void obey(const ProbeCommand& command, w4_call& call) {
   auto* at = static_cast<unsigned char*>(const_cast<void*>(address_of(call, command.tensor)));
@@ -71,6 +79,9 @@ void obey(const ProbeCommand& command, w4_call& call) {
       break;
     case w4::ProbeOp::past_call:
       std::memset(reinterpret_cast<char*>(&call) + call.struct_bytes, 0, 8);
+      break;
+    case w4::ProbeOp::spin:
+      spin(command.offset);
       break;
   }
 }
