@@ -15,7 +15,9 @@ namespace w4 {
 int layer_show_command(const LayerArgs& args) {
   const LayerReport report =
       show_layers(open_checkpoint(args.path), args.prefix, read_v1_zeros(args.v1_zeros));
-  for (const std::string& line : report.warnings) log_warning(line);
+  // Beside an error stands nothing else; the table's notes say what the warnings would.
+  if (report.errors.empty())
+    for (const std::string& line : report.warnings) log_warning(line);
   print(report.text);
   for (const std::string& line : report.errors) log_error(line);
   return report.errors.empty() ? 0 : 2;
