@@ -108,6 +108,8 @@ Verdict judge_split(Rig& rig, const CaseContext& whole, const MakeWhole& make, c
     if (!narrow_sums_too && declares_narrow_sums(plan))
       return with(Outcome::unsupported, "a shard's contract declares 16-bit sums");
     shards.push_back({shard, nullptr, plan});
+    if (const auto why = no_exact_x(shards.back()); !why.empty())
+      return with(Outcome::unsupported, "a shard's " + why);
   }
   Rig all(rig.subject(), whole);
   all.bind(operands.matrix);
@@ -195,8 +197,9 @@ Verdict judge_shards(Rig& rig, const MakeWhole& make, bool narrow_sums_too) {
   wide.align = std::max<std::int64_t>(wide.align, 4);
   // By whatever path: exact sums are the same on each.
   const auto plan = plan_of(rig, wide);
-  if (plan.ok() && (whole.problem.y != Type::s32) &&
-      declares_narrow_sums(plan) == declares_narrow_sums(whole.plan))
+  const bool as_exact = no_exact_x({wide, whole.layer, plan}).empty() &&
+                        declares_narrow_sums(plan) == declares_narrow_sums(whole.plan);
+  if (plan.ok() && whole.problem.y != Type::s32 && as_exact)
     whole.problem = wide, whole.plan = plan;
   Evidence::List ranks;
   Verdict verdict;
