@@ -166,6 +166,8 @@ TEST_CASE("command: an interrupted run reports what it judged and exits 2") {
               [](int process) {
                 std::this_thread::sleep_for(std::chrono::milliseconds(300));
                 kill(process, SIGINT);
+                std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                kill(process, SIGINT);  // as timeout(1) does
               });
   INFO(ran.out);
   CHECK((ran.code == 1 || ran.code == 2));
