@@ -260,9 +260,9 @@ Verdict address_zero(Rig& rig) {
                          p.zero >= Zero::add ? difference : fall});
 }
 
-// Rows of X: every weight is 7, row m holds one value at one k; its digits name (m, k). Which
-// weight row an activation meets is address.code's question; this one is which activation reaches
-// which row of y, through strides and gathers.
+// Rows of X: every weight is 7, row m holds one value at one k; its digits name (m, k), plus one,
+// so that a constant names nothing. Which weight row an activation meets is address.code's
+// question; this one is which activation reaches which row of y, through strides and gathers.
 Verdict address_x(Rig& rig) {
   const auto& p = rig.problem();
   // Digits are stored as 1..base times the unit, which the x type must hold exactly (bf16 has 8
@@ -293,7 +293,7 @@ Verdict address_x(Rig& rig) {
       auto x = zero_rows(p, rows);
       for (std::int64_t m = 0; m < rows; ++m) {
         const auto index = m * p.k + at[static_cast<std::size_t>(m)];
-        const auto value = d < 0 ? 1 : 1 + (index / place) % base;
+        const auto value = d < 0 ? 1 : 1 + (index + 1) / place % base;
         x.words[static_cast<std::size_t>(m * p.k + at[static_cast<std::size_t>(m)])] =
             x_word(p, static_cast<double>(value) * x_unit(p));
       }
@@ -314,7 +314,8 @@ Verdict address_x(Rig& rig) {
     for (std::int64_t m = 0; m < rows; ++m)
       for (std::int64_t n = 0; n < p.n; ++n) {
         const auto due = m * p.k + at[static_cast<std::size_t>(m)];
-        const auto index = got[static_cast<std::size_t>(m * p.n + n)];
+        const auto digits_read = got[static_cast<std::size_t>(m * p.n + n)];
+        const auto index = digits_read > 0 ? digits_read - 1 : no_address;
         if (index != due) wrong.push_back({m, n, due, index});
       }
   }
