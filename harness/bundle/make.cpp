@@ -198,7 +198,7 @@ BundleSummary make_bundle(const BundleOptions& options) {
         left_out.add(check->id, why);
         continue;
       }
-      recorder.begin(p, check->id.starts_with("effect."));
+      recorder.begin(p);
       const auto verdict = check->run(recorder, CaseContext{p, nullptr, plan});
       // A check that is not content with right answers asks by what it is answered: not for a file.
       if (verdict.outcome != Outcome::pass && verdict.outcome != Outcome::vacuous &&

@@ -62,9 +62,8 @@ std::vector<std::uint32_t> right_words(const Problem& p, const WeightBytes& weig
 Recorder::Recorder(std::string kernel, BundlePlans plans)
     : kernel_(std::move(kernel)), plans_(std::move(plans)) {}
 
-void Recorder::begin(const Problem& p, bool constant) {
+void Recorder::begin(const Problem& p) {
   problem_ = p;
-  constant_ = constant;
   calls_of_check_.clear();
 }
 
@@ -94,10 +93,13 @@ Reply Recorder::run(const AbiProblem& abi, const CallBytes& call, const CallOpti
   Reply reply;
   const auto size = static_cast<std::size_t>(bits_of(p.y) / 8);
   reply.y.resize(static_cast<std::size_t>(p.m * p.n) * size);
-  if (constant_) return reply;
-  const auto words = right_words(p, *weights_, call, Dequant::d5);
-  for (std::size_t i = 0; i < words.size(); ++i)
-    std::memcpy(reply.y.data() + i * size, &words[i], size);
+  // Repeats of a call are asked by the hundred.
+  if (Asked now{p, weights_, call}; now != asked_) {
+    asked_ = std::move(now);
+    words_ = right_words(p, *weights_, call, Dequant::d5);
+  }
+  for (std::size_t i = 0; i < words_.size(); ++i)
+    std::memcpy(reply.y.data() + i * size, &words_[i], size);
   return reply;
 }
 

@@ -27,9 +27,8 @@ class Recorder final : public KernelPort {
  public:
   Recorder(std::string kernel, BundlePlans plans);
 
-  // What is asked from now on belongs to this problem. `constant`: every answer is 0, enough for
-  // checks that compare answers with one another.
-  void begin(const Problem&, bool constant);
+  // What is asked from now on belongs to this problem.
+  void begin(const Problem&);
   // The calls since begin().
   std::vector<RecordedCall> take();
 
@@ -48,10 +47,20 @@ class Recorder final : public KernelPort {
   PluginInfo plugin_;
   BundlePlans plans_;
   Problem problem_;
-  bool constant_{};
   CallCounter counter_;
   std::shared_ptr<const WeightBytes> weights_;
   std::string weights_key_;
+  struct Asked {
+    Problem problem;
+    std::shared_ptr<const WeightBytes> weights;
+    CallBytes call;
+    bool operator==(const Asked& other) const {
+      return problem == other.problem && weights == other.weights && call.x == other.call.x &&
+             call.x_scale == other.call.x_scale;
+    }
+  };
+  Asked asked_;  // the last one, and its answer
+  std::vector<std::uint32_t> words_;
   std::vector<RecordedCall> calls_of_check_;
   int calls_{};
 };

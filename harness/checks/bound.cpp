@@ -128,6 +128,7 @@ struct Tally {
   double smallest{HUGE_VAL};  // fault that would have been seen, in output units
   double steps{};             // the same in steps of one code at the largest |x|*s of that output
   double nearest{};           // largest |got - y| / E
+  std::size_t signs{};        // outputs whose interval does not hold 0
 };
 
 void note_sight(Tally& tally, Type y, const Leaves& leaves, std::uint32_t hi) {
@@ -197,11 +198,17 @@ Verdict bound_under(const Form& form, bool split, Rule rule, const Machine& mach
       if (!(value >= to_double(p.y, lo) && value <= to_double(p.y, hi)))
         return outside(p, name, m, n, got, lo, hi, machine, form);
       note_sight(tally, p.y, leaves, hi);
+      tally.signs += to_double(p.y, lo) > 0 || to_double(p.y, hi) < 0;
       if (error > 0)
         tally.nearest =
             std::max(tally.nearest,
                      std::abs(value - to_double(Type::f32, leaves.sum.round(Type::f32))) / error);
     }
+  // 16-bit sums of a long k may lose everything: there is no useful bound.
+  if (tally.signs == 0)
+    return with(machine.eta >= 0x1p-11 ? Outcome::unsupported : Outcome::vacuous,
+                "0 lies within the bound of every output: " + std::string(machine.name) +
+                    " allow too much here to show anything");
   auto verdict = passed("every output lies within the bound of " + std::string(machine.name),
                         Evidence::Object{{"kind", "bound"},
                                          {"rule", name},

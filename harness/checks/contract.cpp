@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // contract.bits: a declared order of fp32 operations, repeated step by step, must give the kernel's
 // very bits.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <optional>
@@ -100,6 +101,9 @@ Verdict contract_bits(Rig& rig) {
   Miss first;
   for (const auto& form : forms) {
     const auto miss = first_miss(asked, matrix, x, form, fused, words);
+    if (!miss && std::all_of(words.begin(), words.end(),
+                             [&](std::uint32_t w) { return same_word(asked.y, w, 0); }))
+      return with(Outcome::vacuous, "every expected output is 0");
     if (!miss)
       return passed(
           "the declared order gives every bit",

@@ -74,6 +74,7 @@ Verdict dispatch_bits(Rig& rig) {
     verdict.expected_got = show_word(asked.y, theirs[i]) + ";  got " + show_word(asked.y, ours[i]);
     return verdict;
   }
+  if (!follows_x(wide, ours)) return follows_nothing();
   return passed("every bit is that of " + name + " run alone",
                 Evidence::Object{
                     {"kind", "bits"}, {"kernel", name}, {"path", path}, {"outputs", ours.size()}});

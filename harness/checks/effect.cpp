@@ -152,7 +152,10 @@ Verdict effect_guard(Rig& rig) {
     if (!packed.strays.empty()) return stray_failure(packed);
     const auto answer = rig.run(operands.x, options);
     if (!answer.reply.strays.empty()) return stray_failure(answer.reply);
-    if (middle.empty()) middle = answer.words;
+    if (middle.empty()) {
+      middle = answer.words;
+      if (!follows_x(rig, middle)) return follows_nothing();
+    }
     const auto d = differences(middle, answer.words);
     if (d.count == 0) continue;
     return bits_changed(p,
@@ -190,6 +193,7 @@ Verdict effect_repeat(Rig& rig) {
   wide.bind(generic_matrix(context, 3));
   const auto x = cancelling_rows(p, some_rows(rig));
   const auto first = wide.run(x).words;
+  if (!follows_x(wide, first)) return follows_nothing();
   // Some kernels change their ways after ten calls, some after a hundred. Large problems take
   // eleven.
   const int calls = x.m * p.n * p.k <= repeat_long_work ? 101 : 11;
@@ -245,6 +249,7 @@ Verdict effect_batch(Rig& rig) {
   wide.bind(generic_matrix(context, 5));
   const auto all = cancelling_rows(p, most);
   const auto want = wide.run(all).words;
+  if (!follows_x(wide, want)) return follows_nothing();
   for (const auto m : sizes) {
     if (m == most) continue;
     const auto now = wide.run(first_rows(all, m)).words;
@@ -286,7 +291,7 @@ Verdict effect_rowlocal(Rig& rig) {
   bool reached = false;
   for (std::size_t i = 0; i < clean.size(); ++i) {
     const auto row = i / n;
-    if (row == 1) reached = reached || is_nan(p.y, now[i]);
+    if (row == 1) reached = reached || (is_nan(p.y, now[i]) && !is_nan(p.y, clean[i]));
     if (row == 1 || row == 2 || clean[i] == now[i]) continue;
     auto verdict =
         failed("NaN or infinity in one row of x changes another row of y",
@@ -296,7 +301,7 @@ Verdict effect_rowlocal(Rig& rig) {
     return verdict;
   }
   if (!reached)
-    return with(Outcome::vacuous, "a row of NaN leaves no NaN even in its own row of y");
+    return with(Outcome::vacuous, "a row of NaN brings no NaN even to its own row of y");
   return passed("NaN and infinity stay in their rows",
                 Evidence::Object{{"kind", "rowlocal"}, {"rows", operands.x.m}});
 }
@@ -338,6 +343,7 @@ Verdict effect_stride(Rig& rig) {
   const auto operands = exact_operands(rig, p.m);
   rig.bind(operands.matrix);
   const auto near = rig.run(dense, operands.x);
+  if (!follows_x(rig, near.words)) return follows_nothing();
   const auto apart = rig.run(p, operands.x);
   if (!apart.reply.strays.empty()) return stray_failure(apart.reply);
   if (const auto d = differences(near.words, apart.words); d.count > 0) {
@@ -422,6 +428,8 @@ Verdict effect_state(Rig& rig) {
     if (kept) verdict.where = std::string(step.what) + " gives the words of the call before";
     return verdict;
   }
+  if (third == first)
+    return with(Outcome::vacuous, "other operands give the same words: stale ones would not show");
   return passed(
       "no state is left behind: float control, processes, output, buffers with new contents",
       Evidence::Object{{"kind", "state"}});
@@ -434,6 +442,7 @@ Verdict effect_threads(Rig& rig) {
   const auto operands = exact_operands(rig, some_rows(rig));
   rig.bind(operands.matrix);
   const auto all = rig.run(operands.x);
+  if (!follows_x(rig, all.words)) return follows_nothing();
   CallOptions narrow;
   narrow.one_cpu = true;
   const auto one = rig.run(operands.x, narrow);

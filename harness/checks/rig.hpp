@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -57,10 +58,10 @@ class Rig {
 };
 
 // Calls the check; a CaseOver becomes its verdict; a pass by another path than declared becomes
-// `fallback`.
+// `fallback`; after `vacuous` other operands are drawn, a few times.
 template <Verdict (*body)(Rig&)>
 Verdict guarded(KernelPort& subject, const CaseContext& context);
-Verdict finish(Rig&, Verdict (*body)(Rig&));
+Verdict until_shown(KernelPort&, const CaseContext&, Verdict (*body)(Rig&));
 // The same for checks whose data must enter exactly: `unsupported` where x is quantised by a rule
 // they are not made for.
 template <Verdict (*body)(Rig&)>
@@ -70,8 +71,7 @@ std::string no_exact_x(const CaseContext&);
 
 template <Verdict (*body)(Rig&)>
 Verdict guarded(KernelPort& subject, const CaseContext& context) {
-  Rig rig(subject, context);
-  return finish(rig, body);
+  return until_shown(subject, context, body);
 }
 
 template <Verdict (*body)(Rig&)>
@@ -79,6 +79,11 @@ Verdict guarded_exact(KernelPort& subject, const CaseContext& context) {
   if (const auto why = no_exact_x(context); !why.empty()) return with(Outcome::unsupported, why);
   return guarded<body>(subject, context);
 }
+
+// Zero rows in place of those that gave `words` give others. A kernel that answers the same
+// whatever it is asked keeps most promises about its answers, and shows nothing.
+bool follows_x(Rig&, std::span<const std::uint32_t> words);
+Verdict follows_nothing();
 
 // The problem with y=f32, where an order of summation shows, if the kernel takes that by the same
 // path; else as it is.
