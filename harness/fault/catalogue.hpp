@@ -23,6 +23,7 @@ struct Fault {
   std::array<std::string_view, 2> problems;  // lines; it must be seen on each
   std::string_view what;
   Outcome outcome{Outcome::fail};
+  bool only{};  // no other check may see it on these problems: what that check is there for
 };
 
 std::span<const Fault> faults();

@@ -102,7 +102,7 @@ class Matrix {
     return result;
   }
 
-  void miss(FaultResult& result, std::string why) {
+  static void miss(FaultResult& result, std::string why) {
     if (result.killed) result.why_not = std::move(why);
     result.killed = false;
   }
@@ -160,6 +160,9 @@ class Matrix {
           });
       if (seen && check.id != result.fault->check) result.also.emplace_back(check.id);
     }
+    if (result.fault->only && !result.also.empty())
+      miss(result, "only " + std::string(result.fault->check) +
+                       " is meant to see it, and so does " + result.also.front());
     if (result.killed) {
       result.first = result.fault->check;
     } else if (!result.also.empty()) {

@@ -39,9 +39,10 @@ std::string matrix_text(const FaultMatrix& matrix, bool verbose) {
   std::string survivors;
   for (const FaultResult& result : matrix.faults) {
     const std::string first = result.first.empty() ? "-" : result.first;
-    rows.push_back({std::string(result.fault->id), copied_by(*result.fault),
-                    result.killed ? first : "not as expected: " + first,
-                    names(result.also, verbose)});
+    rows.push_back(
+        {std::string(result.fault->id), copied_by(*result.fault),
+         result.killed ? first : "not as expected: " + first,
+         result.killed && result.also.empty() ? "only it" : names(result.also, verbose)});
     if (!result.killed)
       survivors += "NOT KILLED  " + std::string(result.fault->id) + ": " + result.why_not + "\n";
   }
@@ -76,6 +77,7 @@ Evidence matrix_document(const FaultMatrix& matrix) {
     auto row = std::get<Evidence::Object>(fault_row(*result.fault).value);
     row.emplace_back("killed", result.killed);
     row.emplace_back("why_not", or_null(result.why_not));
+    row.emplace_back("only", result.killed && result.also.empty());
     faults.emplace_back(std::move(row));
     for (const MatrixCell& cell : result.cells) cells.push_back(cell_row(result.fault->id, cell));
   }

@@ -193,7 +193,7 @@ w4_status plan_mutant(const w4_kernel* self, const w4_problem* problem, w4_plan*
   w4_plan plan{};
   plan.struct_bytes = out->struct_bytes;
   plan.claims = all_claims;
-  plan.path = healthy_path;
+  plan.path = bug.path ? bug.path : healthy_path;
   plan.contract = bug.contract ? bug.contract(task.problem) : healthy_contract;
   const char* reason = answer.reason ? answer.reason : "the only path";
   if (!bug.gives_no_reason || answer.status == W4_OK) {
@@ -214,7 +214,8 @@ w4_status run_mutant(const w4_kernel* self, w4_call* host_call) {
   task.y = call.y;
   const w4_status status = run_task(task);
   if (status == W4_OK && host_call->struct_bytes >= sizeof(w4_call)) {
-    host_call->ran = task.bug->ran ? task.bug->ran(task) : healthy_path;
+    const char* path = task.bug->path ? task.bug->path : healthy_path;
+    host_call->ran = task.bug->ran ? task.bug->ran(task) : path;
   }
   return status;
 }

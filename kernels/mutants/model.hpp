@@ -56,6 +56,7 @@ struct Bug {
   void (*on_refusal)(const Task&){};  // run() was asked for what plan() declines
   const char* (*ran)(const Task&){};  // the path reported by run()
   const char* (*contract)(const w4_problem&){};
+  const char* path{};            // that plan() and run() name, in place of healthy_path
   bool accepts_anything{};       // plan() says yes to contradictions, run() refuses nothing
   bool runs_what_it_declines{};  // plan() is healthy, run() does not ask it
   bool gives_no_reason{};        // when it declines
@@ -95,10 +96,11 @@ w4_status plan_mutant(const w4_kernel*, const w4_problem*, w4_plan*);
 w4_status run_mutant(const w4_kernel*, w4_call*);
 
 // The rows, a file each: the operand that feeds (k, n), the value made of it, all other effects,
-// and passing without computing.
+// passing without computing, and what shows to one kind of data only.
 std::span<const Bug> address_bugs();
 std::span<const Bug> value_bugs();
 std::span<const Bug> effect_bugs();
 std::span<const Bug> cheat_bugs();
+std::span<const Bug> lone_bugs();
 
 }  // namespace w4

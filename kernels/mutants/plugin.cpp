@@ -30,7 +30,7 @@ void add(Table& table, const Bug& bug) {
 Table make_table() {
   Table table;
   add(table, none);
-  for (const auto bugs : {address_bugs(), value_bugs(), effect_bugs(), cheat_bugs()}) {
+  for (const auto bugs : {address_bugs(), value_bugs(), effect_bugs(), cheat_bugs(), lone_bugs()}) {
     for (const Bug& bug : bugs) add(table, bug);
   }
   for (const w4_kernel& kernel : table.kernels) table.pointers.push_back(&kernel);
