@@ -59,11 +59,14 @@ struct Miss {
   std::uint32_t want{}, got{};
 };
 
-// The first and the last row, every column.
+// m*n*k up to which every row is judged, not the first and the last alone.
+constexpr std::int64_t every_row_work = 1 << 16;
+
 std::optional<Miss> first_miss(const Problem& p, const QuantizedMatrix& matrix,
                                const Activations& x, const Form& form, bool fused,
                                const std::vector<std::uint32_t>& words) {
-  for (const auto m : {std::int64_t{0}, x.m - 1})
+  const bool every = x.m * p.n * p.k <= every_row_work;
+  for (std::int64_t m = 0; m < x.m; m += every ? 1 : std::max<std::int64_t>(1, x.m - 1))
     for (std::int64_t n = 0; n < p.n; ++n) {
       const auto want = chain(p, matrix, x, form, fused, m, n),
                  got = words[static_cast<std::size_t>(m * p.n + n)];
