@@ -2,6 +2,8 @@
 // bound.d and bound.r: on ordinary data each output must lie in the interval that its own leaves
 // and the declared sums allow (reference/README.md, "bounds"). The acceptance is in output words:
 // RN(y - E) <= got <= RN(y + E), no other slack.
+#include "harness/checks/bound.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -13,13 +15,6 @@ namespace w4 {
 namespace {
 
 enum class Rule { any_order, random_signs };
-
-// One rounding of a sum errs by at most `eta` of its result, and at most `depth` of them lie on a
-// path.
-struct Machine {
-  double eta{}, depth{};
-  const char* name{};
-};
 
 // Splits across workers, scales and the bias add a few roundings to those of the sum itself.
 constexpr double extra_roundings = 40;
@@ -109,10 +104,8 @@ Leaves leaves_of(const Problem& p, const QuantizedMatrix& matrix, const Activati
 // The error bound. A and B2 are sums of doubles of one sign: 2^-40 covers their own rounding.
 double bound_of(Rule rule, const Machine& machine, const Leaves& leaves, double outputs) {
   const double a = leaves.magnitude * (1 + 0x1p-40);
-  if (rule == Rule::any_order) return std::expm1(machine.depth * std::log1p(machine.eta)) * a;
-  // Probability at most 2^-40 that any partial sum of any output exceeds lambda * B2.
-  const double lambda = std::sqrt(2 * std::log(2 * machine.depth * outputs * 0x1p40));
-  return 1.001 * machine.eta * (lambda * machine.depth * std::sqrt(leaves.squares) + 4 * a);
+  return rule == Rule::any_order ? bound_any_order(machine, a)
+                                 : bound_random_signs(machine, a, leaves.squares, outputs);
 }
 
 std::uint32_t rounded(const ExactSum& sum, double error, Type y) {
@@ -127,7 +120,7 @@ struct Tally {
   std::size_t outputs{};
   double smallest{HUGE_VAL};  // fault that would have been seen, in output units
   double steps{};             // the same in steps of one code at the largest |x|*s of that output
-  double nearest{};           // largest |got - y| / E
+  double nearest{};           // largest |got - y| / E; of 16-bit y it is the output's rounding
   std::size_t signs{};        // outputs whose interval does not hold 0
 };
 
@@ -209,13 +202,16 @@ Verdict bound_under(const Form& form, bool split, Rule rule, const Machine& mach
     return with(machine.eta >= 0x1p-11 ? Outcome::unsupported : Outcome::vacuous,
                 "0 lies within the bound of every output: " + std::string(machine.name) +
                     " allow too much here to show anything");
-  auto verdict = passed("every output lies within the bound of " + std::string(machine.name),
-                        Evidence::Object{{"kind", "bound"},
-                                         {"rule", name},
-                                         {"outputs", tally.outputs},
-                                         {"form", describe(form)},
-                                         {"smallest_fault", tally.smallest},
-                                         {"smallest_fault_code_steps", tally.steps}});
+  auto verdict =
+      passed("every output lies within the bound of " + std::string(machine.name),
+             Evidence::Object{
+                 {"kind", "bound"},
+                 {"rule", name},
+                 {"outputs", tally.outputs},
+                 {"form", describe(form)},
+                 {"share_of_bound", p.y == Type::f32 ? Evidence(tally.nearest) : Evidence(nullptr)},
+                 {"smallest_fault", tally.smallest},
+                 {"smallest_fault_code_steps", tally.steps}});
   char text[96];
   std::snprintf(text, sizeof text, "%.3g in y, %.2g of one code step at the largest |x|*s",
                 tally.smallest, tally.steps);
@@ -248,6 +244,20 @@ Verdict bound(Rig& rig, Rule rule) {
 }
 
 }  // namespace
+
+double bound_any_order(const Machine& machine, double magnitude) {
+  return std::expm1(machine.depth * std::log1p(machine.eta)) * magnitude;
+}
+
+double sign_lambda(const Machine& machine, double outputs) {
+  return std::sqrt(2 * std::log(2 * machine.depth * outputs * 0x1p40));
+}
+
+double bound_random_signs(const Machine& machine, double magnitude, double squares,
+                          double outputs) {
+  return 1.001 * machine.eta *
+         (sign_lambda(machine, outputs) * machine.depth * std::sqrt(squares) + 4 * magnitude);
+}
 
 Verdict bound_d(Rig& rig) {
   return bound(rig, Rule::any_order);
