@@ -132,6 +132,44 @@ TEST_CASE("NaN, and a word that was never written, are seen at every output") {
       }
 }
 
+TEST_CASE("one bit of output i is seen where an order is declared, for every i") {
+  Healthy healthy(small);
+  CHECK(healthy.judge("contract.bits", [](const w4_problem&, std::vector<std::byte>&) {}).outcome ==
+        Outcome::pass);
+  for (std::int64_t m = 0; m < 3; ++m)
+    for (std::int64_t n = 0; n < 5; ++n) {
+      INFO("y[" << m << "," << n << "]");
+      CHECK(healthy.judge("contract.bits", at(m, n, [](std::uint32_t w) { return w ^ 1u; }))
+                .outcome == Outcome::fail);
+    }
+}
+
+// A NaN at output i brings its interval to light; the ends of it pass, the words beside them do
+// not.
+TEST_CASE("an interval of bound.* holds what it says and not one word more, for every i") {
+  for (const auto* y : {"f16", "f32"}) {
+    Healthy healthy(std::string("m=3 n=5 k=24 g=8 zero=code y=") + y);
+    for (const auto* check : {"bound.d", "bound.r"})
+      for (std::int64_t m = 0; m < 3; ++m)
+        for (std::int64_t n = 0; n < 5; ++n) {
+          const auto with_word = [&](std::uint32_t word) {
+            return healthy.judge(check, [=](const w4_problem& p, std::vector<std::byte>& bytes) {
+              if (p.m == 3) at(m, n, [word](std::uint32_t) { return word; })(p, bytes);
+            });
+          };
+          const auto shown = with_word(y == std::string("f16") ? 0x7e00u : 0x7fc00000u);
+          REQUIRE(shown.worst.has_value());
+          const auto lo = shown.worst->want_lo_bits, hi = shown.worst->want_hi_bits;
+          const bool negative = (lo >> (y == std::string("f16") ? 15 : 31)) != 0;
+          INFO(check << " " << y << " y[" << m << "," << n << "] " << lo << ".." << hi);
+          CHECK(with_word(lo).outcome == Outcome::pass);
+          CHECK(with_word(hi).outcome == Outcome::pass);
+          CHECK(with_word(negative ? lo + 1 : lo - 1).outcome == Outcome::fail);
+          CHECK(with_word(negative ? hi - 1 : hi + 1).outcome == Outcome::fail);
+        }
+  }
+}
+
 TEST_CASE("intervals are tight: two words beside a right 16-bit output is outside, for every i") {
   Healthy healthy("m=3 n=5 k=8 g=8 zero=code");
   for (const auto* check : {"bound.d", "bound.r"}) {

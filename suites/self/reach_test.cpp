@@ -11,6 +11,7 @@
 
 #include "harness/checks/data.hpp"
 #include "harness/checks/recipe.hpp"
+#include "suites/self/echo.hpp"
 #include "suites/support/context.hpp"
 
 namespace {
@@ -39,6 +40,32 @@ std::vector<Bytes> handed_over(const std::string& line) {
   all.push_back(call.x);
   all.push_back(call.x_scale.value_or(Bytes{}));
   return all;
+}
+
+std::uint64_t hash(std::uint64_t h, const void* data, std::size_t size) {
+  const auto* bytes = static_cast<const unsigned char*>(data);
+  for (std::size_t i = 0; i < size; ++i) h = (h ^ bytes[i]) * 0x100000001b3ull;
+  return (h ^ size) * 0x100000001b3ull;
+}
+
+// All calls that a check makes on a problem: what each hands over, in their order.
+std::uint64_t calls_of(const Check& check, const std::string& line) {
+  std::uint64_t seen = 0xcbf29ce484222325ull;
+  Echo echo([](const w4_problem&, const CallBytes&, std::int64_t, std::uint32_t) { return 0u; },
+            "echo", "");
+  echo.handed_over = [&](const AbiProblem& a, const WeightBytes& w, const CallBytes& c) {
+    auto p = a.p;
+    p.layout = nullptr;
+    seen = hash(seen, &p, sizeof p);
+    seen = hash(seen, a.layout.data(), a.layout.size());
+    for (const auto* tensor : {&w.codes, &w.scale, &w.zero, &w.scale2, &w.zero2, &w.g_idx, &w.bias,
+                               &c.x_scale, &c.x_sum})
+      if (tensor->has_value()) seen = hash(seen, (*tensor)->data(), (*tensor)->size());
+    seen = hash(seen, c.x.data(), c.x.size());
+  };
+  const auto problem = parse_problem(line);
+  check.run(echo, {problem, nullptr, echo.plan(problem), {}, {}});
+  return seen;
 }
 
 struct Pair {
@@ -78,6 +105,24 @@ TEST_CASE("a key that changes alone changes what the kernel is handed") {
     CHECK(handed_over(base + pair.one) == handed_over(base + pair.one));
     CHECK(std::string(pair.one).starts_with(std::string(pair.key) + "="));
     CHECK(std::string(pair.other).starts_with(std::string(pair.key) + "="));
+  }
+}
+
+// A counter a key: a check that calls the kernel alike whatever the key says does not look at it.
+TEST_CASE("every key changes the calls of most checks") {
+  for (const Pair& pair : pairs) {
+    const std::string base = std::string(pair.base) + " ";
+    std::size_t judged = 0, reached = 0;
+    for (const Check& check : checks()) {
+      const auto one = calls_of(check, base + pair.one);
+      CHECK(one == calls_of(check, base + pair.one));
+      if (one == 0xcbf29ce484222325ull) continue;  // it makes no call on this problem
+      ++judged;
+      reached += one != calls_of(check, base + pair.other);
+    }
+    INFO(pair.key << " reached the kernel in " << reached << " of " << judged << " checks");
+    CHECK(judged >= 10);
+    CHECK(2 * reached > judged);
   }
 }
 
