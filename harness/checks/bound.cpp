@@ -122,6 +122,7 @@ struct Tally {
   double steps{};             // the same in steps of one code at the largest |x|*s of that output
   double nearest{};           // largest |got - y| / E; of 16-bit y it is the output's rounding
   std::size_t signs{};        // outputs whose interval does not hold 0
+  bool useful{};              // E is below the size that random signs give a sum
 };
 
 void note_sight(Tally& tally, Type y, const Leaves& leaves, std::uint32_t hi) {
@@ -191,15 +192,17 @@ Verdict bound_under(const Form& form, bool split, Rule rule, const Machine& mach
       if (!(value >= to_double(p.y, lo) && value <= to_double(p.y, hi)))
         return outside(p, name, m, n, got, lo, hi, machine, form);
       note_sight(tally, p.y, leaves, hi);
+      tally.useful = tally.useful || error < std::sqrt(leaves.squares);
       tally.signs += to_double(p.y, lo) > 0 || to_double(p.y, hi) < 0;
       if (error > 0)
         tally.nearest =
             std::max(tally.nearest,
                      std::abs(value - to_double(Type::f32, leaves.sum.round(Type::f32))) / error);
     }
-  // 16-bit sums of a long k may lose everything: there is no useful bound.
+  // 16-bit sums of a long k, and fp32 sums of a very long one, may lose everything: there is no
+  // useful bound. Elsewhere the data are to blame.
   if (tally.signs == 0)
-    return with(machine.eta >= 0x1p-11 ? Outcome::unsupported : Outcome::vacuous,
+    return with(machine.eta >= 0x1p-11 || !tally.useful ? Outcome::unsupported : Outcome::vacuous,
                 "0 lies within the bound of every output: " + std::string(machine.name) +
                     " allow too much here to show anything");
   auto verdict =

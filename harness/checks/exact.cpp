@@ -50,20 +50,6 @@ Verdict run_rows(Rig& rig, ExactOperands& operands, std::vector<Activations> set
   return all;
 }
 
-// The case with other data. Tiny problems can draw sums that are all 0, which would show nothing; a
-// few more draws are made then. What a kernel answered plays no part in it.
-template <typename Body>
-Verdict with_other_data(Rig& rig, Body body) {
-  Verdict verdict;
-  for (std::uint64_t salt = 0; salt < 8; ++salt) {
-    Problem p = rig.problem();
-    p.seed += salt;
-    verdict = body(CaseContext{p, rig.context().layer, rig.context().plan});
-    if (verdict.outcome != Outcome::vacuous) break;
-  }
-  return verdict;
-}
-
 // Rows r of `count`, active where active(r, k); signs random; cut into calls of the path's rows.
 template <typename Active>
 std::vector<Activations> sparse_rows(Rig& rig, const Problem& p, std::int64_t count,
@@ -111,10 +97,9 @@ std::vector<Activations> sparse_sets(Rig& rig, const Problem& p, bool blocks) {
 }
 
 Verdict sparse(Rig& rig, bool blocks) {
-  return with_other_data(rig, [&](const CaseContext& c) {
-    ExactOperands operands{exact_matrix(c, sparse_recipe(c.problem)), {}};
-    return run_rows(rig, operands, sparse_sets(rig, c.problem, blocks));
-  });
+  const auto& p = rig.problem();
+  ExactOperands operands{exact_matrix(rig.context(), sparse_recipe(p)), {}};
+  return run_rows(rig, operands, sparse_sets(rig, p, blocks));
 }
 
 }  // namespace
@@ -161,24 +146,19 @@ Verdict exact_dense24(Rig& rig) {
   if (declares_narrow_sums(rig.context().plan)) return narrow_sums_declared();
   const auto type = rig.problem().x;
   const int wide = type == Type::s8 ? 127 : type == Type::s4 ? 7 : 3;
+  const auto dense = [](const CaseContext& c, int magnitude) {
+    const auto recipe = dense_recipe(c.problem, magnitude);
+    return ExactOperands{exact_matrix(c, recipe.matrix),
+                         dense_rows(c.problem, std::max<std::int64_t>(c.problem.m, 1), recipe)};
+  };
   Verdict verdict;
   for (const int magnitude : {1, wide}) {
-    verdict = with_other_data(rig, [&](const CaseContext& c) {
-      const auto recipe = dense_recipe(c.problem, magnitude);
-      ExactOperands operands{exact_matrix(c, recipe.matrix), {}};
-      return run_rows(rig, operands,
-                      {dense_rows(c.problem, std::max<std::int64_t>(c.problem.m, 1), recipe)});
-    });
+    auto operands = dense(rig.context(), magnitude);
+    verdict = run_rows(rig, operands, {operands.x});
     if (verdict.outcome != Outcome::pass) return verdict;
   }
   return with_shards(
-      rig, std::move(verdict),
-      [wide](const CaseContext& c) {
-        const auto recipe = dense_recipe(c.problem, wide);
-        return ExactOperands{exact_matrix(c, recipe.matrix),
-                             dense_rows(c.problem, std::max<std::int64_t>(c.problem.m, 1), recipe)};
-      },
-      false);
+      rig, std::move(verdict), [&](const CaseContext& c) { return dense(c, wide); }, false);
 }
 
 Verdict exact_stride11(Rig& rig) {
@@ -204,14 +184,12 @@ Verdict exact_samesign(Rig& rig) {
   const int least = p.x == Type::s8 ? -128 : p.x == Type::s4 ? -8 : -3;
   auto random = dense_recipe(p, 1);
   random.matrix.positive = true;
-  auto verdict = with_other_data(rig, [&](const CaseContext& c) {
-    ExactOperands operands{exact_matrix(c, random.matrix), {}};
-    return run_rows(rig, operands, {constant_rows(c.problem, rows, 1, random)});
-  });
+  ExactOperands operands{exact_matrix(rig.context(), random.matrix), {}};
+  auto verdict = run_rows(rig, operands, {constant_rows(p, rows, 1, random)});
   for (const auto& [x, difference] : {std::pair{most, 15}, {most, -15}, {least, -15}}) {
     if (verdict.outcome != Outcome::pass) return verdict;
     const auto recipe = extreme_recipe(p, std::abs(x), difference);
-    ExactOperands operands{exact_matrix(rig.context(), recipe.matrix), {}};
+    operands.matrix = exact_matrix(rig.context(), recipe.matrix);
     const int value = std::clamp(x, -recipe.magnitude, recipe.magnitude);
     verdict = run_rows(rig, operands, {constant_rows(p, rows, value, recipe)});
   }
