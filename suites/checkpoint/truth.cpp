@@ -1,24 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "suites/checkpoint/truth.hpp"
 
-#include "harness/fixture/hdf5_read.hpp"
+#include <type_traits>
+
+#include "harness/fixture/foreign.hpp"
 
 namespace w4 {
+namespace {
+
+template <typename T>
+std::vector<T> values_of(const ForeignFile& file, const std::string& name) {
+  const auto& array = array_of(file, name);
+  std::vector<T> out(static_cast<std::size_t>(array.count()));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    if constexpr (std::is_integral_v<T>)
+      out[i] = static_cast<T>(integer_at(array, at));
+    else
+      out[i] = static_cast<T>(number_at(array, at));
+  }
+  return out;
+}
+
+}  // namespace
 
 Truth read_truth(const std::string& path) {
-  const Hdf5Reader file(path);
+  const auto file = read_foreign(path);
   Truth t;
-  auto codes = file.bytes("codes");
-  t.k = codes.shape.at(0);
-  t.n = codes.shape.at(1);
-  t.codes = std::move(codes.values);
-  auto scales = file.floats("scales");
-  t.groups = scales.shape.at(0);
-  t.scales = std::move(scales.values);
-  t.zeros = file.floats("zeros").values;
-  t.g_idx = file.integers("g_idx").values;
-  if (file.has("scaled_zeros")) t.added = file.floats("scaled_zeros").values;
-  if (file.has("dequant")) t.dequant = file.floats("dequant").values;
+  t.k = array_of(file, "/codes").shape.at(0);
+  t.n = array_of(file, "/codes").shape.at(1);
+  t.codes = values_of<std::uint8_t>(file, "/codes");
+  t.groups = array_of(file, "/scales").shape.at(0);
+  t.scales = values_of<float>(file, "/scales");
+  t.zeros = values_of<float>(file, "/zeros");
+  t.g_idx = values_of<std::int32_t>(file, "/g_idx");
+  if (file.datasets.contains("/scaled_zeros")) t.added = values_of<float>(file, "/scaled_zeros");
+  if (file.datasets.contains("/dequant")) t.dequant = values_of<float>(file, "/dequant");
   return t;
 }
 
