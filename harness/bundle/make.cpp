@@ -164,21 +164,6 @@ void check_problems(const BundleOptions& options) {
 
 }  // namespace
 
-std::uint64_t read_claims(const std::vector<std::string>& words) {
-  std::uint64_t claims = 0;
-  for (const auto& word : words) {
-    const std::uint64_t bit = word == "repeatable"        ? W4_REPEATABLE
-                              : word == "batch_invariant" ? W4_BATCH_INVARIANT
-                              : word == "row_local"       ? W4_ROW_LOCAL
-                                                          : 0;
-    if (bit == 0)
-      throw Error("unknown claim \"" + word + "\"; nearest is " +
-                  nearest_word(word, {"repeatable", "batch_invariant", "row_local"}));
-    claims |= bit;
-  }
-  return claims;
-}
-
 BundleSummary make_bundle(const BundleOptions& options) {
   check_problems(options);
   BundlePlans plans;

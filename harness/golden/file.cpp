@@ -114,13 +114,7 @@ class Reader {
     const auto& line = text_attribute(from_, group, "problem");
     c.source = text_attribute(from_, group, "source");
     content_ += case_line(c.name, line, c.source);
-    try {
-      c.problem = parse_problem(line);
-    } catch (const Error& error) {
-      fail("attribute problem of " + group + ": " + error.what());
-    }
-    if (c.problem.x_stride != c.problem.k || c.problem.y_stride != c.problem.n)
-      fail("attribute problem of " + group + " has strides");
+    c.problem = generated_problem(from_, group);
     check_hashes(group);
     c.weights = read_weights(from_, group, c.problem);
     c.call = read_call(from_, group, c.problem);
@@ -222,8 +216,8 @@ std::string write_golden(const GoldenFile& golden, const std::string& path) {
   return content_hash;
 }
 
-GoldenFile read_golden(const std::string& path) {
-  const auto from = read_foreign(path);
+GoldenFile read_golden(const ForeignFile& from) {
+  const auto& path = from.path;
   const auto& schema = text_attribute(from, "/", "schema");
   if (schema != golden_schema)
     fail_input(path, "read",
@@ -238,6 +232,10 @@ GoldenFile read_golden(const std::string& path) {
   if (text_attribute(from, "/", "content_sha256") != out.content_sha256)
     fail_input(path, "read", "the cases do not have the content_sha256 that the file says");
   return out;
+}
+
+GoldenFile read_golden(const std::string& path) {
+  return read_golden(read_foreign(path));
 }
 
 }  // namespace w4

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/fixture/foreign.hpp"
 #include "harness/run/problems.hpp"
 #include "harness/subject/subject.hpp"
 #include "reference/multiply.hpp"
@@ -49,8 +50,9 @@ void observe_case(GoldenCase&, KernelPort&);
 
 // Error(input) `path: step: cause`. The same content gives the same bytes. Returns content_sha256.
 std::string write_golden(const GoldenFile&, const std::string& path);
-// Reads in a child process, checks the schema, every hash, shape and type. Error(input) `path:
-// read: cause`, with the dataset's name.
+// Checks the schema, every hash, shape and type. Error(input) `path: read: cause`, with the
+// dataset's name. A path is read in a child process.
+GoldenFile read_golden(const ForeignFile&);
 GoldenFile read_golden(const std::string& path);
 
 enum class DriftClass : std::uint8_t { none, rounding, zero, scale, permutation, tail, other };

@@ -257,6 +257,48 @@ TEST_CASE("operands that were changed are refused with the case's name") {
         }).starts_with(folder.file("b.h5") + ": read: the operands of " + c.name));
 }
 
+TEST_CASE("each tensor of each case is held against its key, those that cases share too") {
+  const Folder folder;
+  make_bundle(options_for({"m=2 n=9 k=40 g=8 groups=6 zero=add x=f32 y=f32 order=gidx bias=f32"},
+                          folder.file("a.h5")));
+  const auto file = read_foreign(folder.file("a.h5"));
+  const auto last = read_bundle(file).cases.back().name;
+  for (const char* tensor : {"codes", "scale", "zero", "g_idx", "bias", "x"}) {
+    auto changed = file;
+    auto& array = changed.datasets.at(last + "/" + tensor);
+    auto bytes = *array.data;
+    bytes[0] ^= std::byte{1};
+    array.data = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+    INFO(tensor);
+    CHECK(error_of([&] {
+            read_bundle(changed);
+          }).starts_with(folder.file("a.h5") + ": read: the operands of " + last));
+  }
+}
+
+TEST_CASE("what a bundle says of itself is refused in one line where it cannot be") {
+  const Folder folder;
+  make_bundle(options_for({small}, folder.file("a.h5")));
+  const auto file = read_foreign(folder.file("a.h5"));
+  const auto refusal = [&](const std::string& object, const std::string& attribute,
+                           const std::string& value) {
+    auto changed = file;
+    changed.groups.at(object)[attribute] = value;
+    const auto error = error_of([&] { read_bundle(changed); });
+    const auto begin = file.path + ": read: ";
+    CHECK(error.starts_with(begin));
+    return error.substr(std::min(error.size(), begin.size()));
+  };
+  CHECK(refusal("/", "claims", "always").starts_with("attribute claims of /: unknown claim"));
+  CHECK(refusal("/", "schema", "w4check.bundle/2").starts_with("schema is"));
+  CHECK(refusal("/problems/00000", "problem", "m=2 n=16 k=64 data=layer:a#b") ==
+        "attribute problem of /problems/00000 is not of generated data");
+  CHECK(refusal("/cases/00001", "problem", "m=2 n=16 k=64 xs=70") ==
+        "attribute problem of /cases/00001 has strides");
+  CHECK(refusal("/cases/00001", "problem", "m=2 n=16 k=64") ==
+        "/cases/00001 has a problem that is not below /problems");
+}
+
 TEST_CASE("problems that a file cannot hold are refused") {
   const Folder folder;
   CHECK(error_of([&] {
