@@ -14,6 +14,7 @@ namespace {
 
 // NaN and the infinities of Number, in a dataset of exponents.
 constexpr std::int32_t special = INT32_MAX;
+constexpr std::int64_t most_mant = std::int64_t{1} << 62;  // none is as large
 
 template <typename T>
 std::vector<std::byte> bytes_from(const std::vector<T>& values) {
@@ -117,6 +118,7 @@ class Reader {
     c.problem = generated_problem(from_, group);
     check_hashes(group);
     c.weights = read_weights(from_, group, c.problem);
+    check_operands(c, group);
     c.call = read_call(from_, group, c.problem);
     for (const auto dequant : {Dequant::d1, Dequant::d5, Dequant::d6})
       c.classes.push_back(
@@ -125,6 +127,15 @@ class Reader {
       c.observed = words(group + "/observed", c.problem);
     check_expected(c, group);
     return c;
+  }
+
+  // What is multiplied when the file is verified.
+  void check_operands(const GoldenCase& c, const std::string& group) const {
+    try {
+      matrix_from(c.problem, c.weights);
+    } catch (const Error& error) {
+      fail("the weights of " + group + " are no matrix: " + error.what());
+    }
   }
 
   // Every dataset below the group, in the order of names.
@@ -165,7 +176,7 @@ class Reader {
                                           : NumberKind::infinite;
       Number v{kind, mant[i] < 0, {}};
       if (kind == NumberKind::finite) {
-        if (std::abs(exp[i]) > 2000 || std::abs(mant[i]) >= std::int64_t{1} << 62)
+        if (exp[i] < -2000 || exp[i] > 2000 || mant[i] <= -most_mant || mant[i] >= most_mant)
           fail("dataset " + group + "/exact_exp holds what no sum has");
         v.value = {mant[i], static_cast<int>(exp[i])};
       }

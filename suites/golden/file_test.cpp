@@ -90,6 +90,32 @@ TEST_CASE("a future schema, a missing attribute and a foreign file are refused i
   says([](Hdf5Writer& f) { f.attribute("schema", std::int64_t{1}); }, "is not text");
 }
 
+TEST_CASE("operands that are no matrix and sums that are none are refused, hashes or not") {
+  const Folder folder;
+  const auto says = [&](const char* line, const std::function<void(GoldenCase&)>& spoil) {
+    auto c = golden_case(line);
+    spoil(c);
+    const auto begin = folder.file("case.h5") + ": read: ";
+    const auto error = error_of([&] { through_file(c, folder); });
+    CHECK(error.starts_with(begin));
+    return error.substr(std::min(error.size(), begin.size()));
+  };
+  const auto sum_of = [](std::int64_t mant, int exp) {
+    return [=](GoldenCase& c) {
+      c.classes[0].exact[0] = {NumberKind::finite, mant < 0, {mant, exp}};
+    };
+  };
+  CHECK(says("m=1 n=8 k=16 g=8 groups=3 zero=code order=gidx", [](GoldenCase& c) {
+          (*c.weights.g_idx)[4] = std::byte{3};
+        }) == "dataset /cases/00001/g_idx holds 3 at [1]: must be 0..2");
+  CHECK(says("m=1 n=8 k=16 g=8 zero=code", [](GoldenCase& c) {
+          (*c.weights.codes)[9] = std::byte{0x15};
+        }) == "the weights of /cases/00001 are no matrix: byte 21 at k 1, n 1 is not a 4-bit code");
+  for (const auto& spoil :
+       {sum_of(INT64_MIN, 0), sum_of(INT64_MAX, 0), sum_of(1, 2001), sum_of(1, INT32_MIN)})
+    CHECK(says(plain, spoil) == "dataset /cases/00001/D1/exact_exp holds what no sum has");
+}
+
 TEST_CASE("diff says what differs in content, and provenance does not count") {
   const Folder folder;
   auto a = file_of({plain}), b = a;
