@@ -114,7 +114,11 @@ TEST_CASE("right outputs of every kind of problem pass") {
                            "m=1 n=13 k=48 zero=real layout=kpack:02461357 x=bf16 y=bf16",
                            "m=2 n=8 k=33 zero=signed x=s4 y=f32",
                            "m=2 n=9 k=40 g=8 groups=6 zero=add x=f32 y=f32 order=gidx bias=f32",
-                           "m=2 n=16 k=64 g=16 zero=code layout=npack:01234567 order=perm"}) {
+                           "m=2 n=16 k=64 g=16 zero=code layout=npack:01234567 order=perm",
+                           "m=2 n=16 k=256 g=64 zero=code layout=awq_gemm",
+                           "m=2 n=16 k=256 g=64 zero=code layout=awq_gemv",
+                           "m=2 n=16 k=256 g=64 zero=add layout=awq_gemv_fast",
+                           "m=2 n=16 k=256 g=64 zero=code layout=compressed_tensors"}) {
     INFO(line);
     make_bundle(options_for({line}, folder.file("a.h5")));
     fill_bundle(folder.file("a.h5"), folder.file("b.h5"), right);
@@ -305,4 +309,31 @@ TEST_CASE("problems that a file cannot hold are refused") {
           make_bundle(options_for({"m=2 n=8 k=32 xs=40"}, folder.file("a.h5")));
         }).find("no xs= or ys=") != std::string::npos);
   CHECK(!fs::exists(folder.file("a.h5")));
+}
+
+TEST_CASE("scales and zeros have the shape that their layout gives them") {
+  const Folder folder;
+  struct Row {
+    const char *line, *scale, *zero;
+  };
+  // awq_gemv pads the groups to whole words of zeros, eight to a word.
+  for (const Row& row :
+       {Row{"m=1 n=16 k=256 g=64 zero=code", "float16 [4, 16]", "uint8 [4, 16]"},
+        Row{"m=1 n=16 k=256 g=64 zero=code layout=gptq_v2", "float16 [4, 16]", "uint32 [4, 2]"},
+        Row{"m=1 n=16 k=256 g=64 zero=code layout=awq_gemv", "float16 [16, 16]", "uint32 [16, 2]"},
+        Row{"m=1 n=16 k=256 g=64 zero=add layout=awq_gemv_fast", "float16 [16, 16]",
+            "float16 [16, 16]"},
+        Row{"m=1 n=16 k=256 g=64 zero=code layout=compressed_tensors", "float16 [16, 4]",
+            "uint32 [2, 4]"}}) {
+    INFO(row.line);
+    make_bundle(options_for({row.line}, folder.file("a.h5")));
+    const auto file = read_foreign(folder.file("a.h5"));
+    std::set<std::string> scales, zeros;
+    for (const auto& [name, array] : file.datasets) {
+      if (name.ends_with("/scale")) scales.insert(describe(array));
+      if (name.ends_with("/zero")) zeros.insert(describe(array));
+    }
+    CHECK(scales == std::set<std::string>{row.scale});
+    CHECK(zeros == std::set<std::string>{row.zero});
+  }
 }
