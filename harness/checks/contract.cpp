@@ -2,16 +2,44 @@
 // contract.bits: a declared order of fp32 operations, repeated step by step, must give the kernel's
 // very bits.
 #include <algorithm>
+#include <array>
 #include <bit>
-#include <cmath>
+#include <numeric>
 #include <optional>
+#include <utility>
 
 #include "harness/checks/data.hpp"
 #include "harness/checks/form.hpp"
+#include "harness/checks/order.hpp"
 #include "harness/checks/table.hpp"
 
 namespace w4 {
 namespace {
+
+// The epilogue that says where the bias is added: to the fp32 sum, in fp32, before the rounding.
+constexpr std::string_view biased_epilogue = "bias/f32+rne";
+
+// "" where all that the contract declares can be repeated here, else why not.
+std::string not_emulated(const Problem& p, const Plan& plan) {
+  const auto field = [&](std::string_view name) { return claim_field(plan, name); };
+  const auto unit = field("unit"), epilogue = field("epilogue");
+  if (field("order").empty() || unit.empty() || field("dequant").empty())
+    return "the contract does not declare order, unit and dequant";
+  if (unit != "fma/f32" && unit != "mul+add/f32")
+    return "no emulator for unit=" + unit + ": fp32 multiplications and additions are repeated";
+  constexpr std::pair<std::string_view, std::string_view> only[] = {{"partials", "f32"},
+                                                                    {"scale_at", "weight"}};
+  for (const auto& [name, value] : only)
+    if (const auto said = field(name); !said.empty() && said != value)
+      return "no emulator for " + std::string(name) + "=" + said;
+  if (!field("x_as").empty() || !is_w4a16(p))
+    return "no emulator for activations that are narrowed";
+  if (!epilogue.empty() && epilogue != "rne" && epilogue != biased_epilogue)
+    return "no emulator for epilogue=" + epilogue;
+  if (p.bias != Type::none && epilogue != biased_epilogue)
+    return "the contract does not say where the bias is added";
+  return {};
+}
 
 // The forms that a declared class may have: in the weight type, or (D5) step by step in fp32; empty
 // for classes without an emulator. Several where q*s and z take more than 24 bits together.
@@ -26,32 +54,45 @@ std::vector<Form> declared_forms(const Problem& p, const std::string& dequant) {
   return forms;
 }
 
+std::vector<std::int64_t> by_group(const QuantizedMatrix& matrix) {
+  std::vector<std::int64_t> sorted(static_cast<std::size_t>(matrix.k));
+  std::iota(sorted.begin(), sorted.end(), 0);
+  std::stable_sort(sorted.begin(), sorted.end(), [&](std::int64_t a, std::int64_t b) {
+    return matrix.group_of(a) < matrix.group_of(b);
+  });
+  return sorted;
+}
+
 float as_float(std::uint32_t word) {
   return std::bit_cast<float>(word);
 }
 
-// One output: acc = fma(x, w, acc) or acc + x*w over k in order, then one rounding to y.
-std::uint32_t chain(const Problem& p, const QuantizedMatrix& matrix, const Activations& x,
-                    const Form& form, bool fused, std::int64_t m, std::int64_t n) {
-  float sum = 0;
+// Column n of the weights under a form: a group has sixteen at most, so each is made once.
+std::vector<float> column_under(const Problem& p, const QuantizedMatrix& matrix, const Form& form,
+                                std::int64_t n) {
+  std::vector<std::array<std::optional<float>, 16>> made(static_cast<std::size_t>(matrix.groups));
+  std::vector<float> column;
   for (std::int64_t k = 0; k < matrix.k; ++k) {
-    const auto cell = matrix.at(matrix.group_of(k), n);
-    const Observation o{0,
-                        k,
-                        n,
-                        matrix.codes[matrix.at(k, n)],
-                        matrix.zeros.empty() ? 0 : matrix.zeros[cell],
-                        matrix.scales[cell],
-                        0,
-                        1.0F,
-                        0};
-    const auto terms = weight_under(p, form, o);
-    const float w = as_float(round_to(Type::f32, terms.term[0]));
-    const float v =
-        static_cast<float>(to_double(x.type, x.words[static_cast<std::size_t>(m * x.k + k)]));
-    sum = fused ? std::fma(v, w, sum) : sum + v * w;
+    const auto group = matrix.group_of(k);
+    const auto cell = matrix.at(group, n);
+    Observation o;
+    o.k = k, o.n = n;
+    o.code = matrix.codes[matrix.at(k, n)];
+    o.zero = matrix.zeros.empty() ? 0 : matrix.zeros[cell];
+    o.scale = matrix.scales[cell];
+    auto& weight = made[static_cast<std::size_t>(group)][o.code];
+    if (!weight) weight = as_float(round_to(Type::f32, weight_under(p, form, o).term[0]));
+    column.push_back(*weight);
   }
-  return from_double(p.y, static_cast<double>(sum));
+  return column;
+}
+
+std::vector<float> row_of(const Activations& x, std::int64_t m) {
+  std::vector<float> row;
+  for (std::int64_t k = 0; k < x.k; ++k)
+    row.push_back(
+        static_cast<float>(to_double(x.type, x.words[static_cast<std::size_t>(m * x.k + k)])));
+  return row;
 }
 
 struct Miss {
@@ -59,19 +100,38 @@ struct Miss {
   std::uint32_t want{}, got{};
 };
 
+struct Judged {
+  const Problem& p;
+  const QuantizedMatrix& matrix;
+  const Activations& x;
+  const std::vector<std::uint32_t>& words;  // of the kernel
+};
+
 // m*n*k up to which every row is judged, not the first and the last alone.
 constexpr std::int64_t every_row_work = 1 << 16;
 
-std::optional<Miss> first_miss(const Problem& p, const QuantizedMatrix& matrix,
-                               const Activations& x, const Form& form, bool fused,
-                               const std::vector<std::uint32_t>& words) {
-  const bool every = x.m * p.n * p.k <= every_row_work;
-  for (std::int64_t m = 0; m < x.m; m += every ? 1 : std::max<std::int64_t>(1, x.m - 1))
-    for (std::int64_t n = 0; n < p.n; ++n) {
-      const auto want = chain(p, matrix, x, form, fused, m, n),
-                 got = words[static_cast<std::size_t>(m * p.n + n)];
-      if (!same_word(p.y, want, got)) return Miss{m, n, want, got};
+std::vector<std::int64_t> judged_rows(const Judged& j) {
+  if (j.x.m * j.p.n * j.p.k > every_row_work && j.x.m > 2) return {0, j.x.m - 1};
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(j.x.m));
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
+std::optional<Miss> first_miss(const Judged& j, const SumPlan& plan, bool fused, const Form& form) {
+  const auto rows = judged_rows(j);
+  std::vector<std::vector<float>> x;
+  for (const auto m : rows) x.push_back(row_of(j.x, m));
+  for (std::int64_t n = 0; n < j.p.n; ++n) {
+    const auto w = column_under(j.p, j.matrix, form, n);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      float sum = evaluate(plan, x[i], w, fused);
+      if (!j.matrix.bias.empty())
+        sum += static_cast<float>(to_double(j.p.bias, j.matrix.bias[static_cast<std::size_t>(n)]));
+      const auto want = from_double(j.p.y, static_cast<double>(sum)),
+                 got = j.words[static_cast<std::size_t>(rows[i] * j.p.n + n)];
+      if (!same_word(j.p.y, want, got)) return Miss{rows[i], n, want, got};
     }
+  }
   return std::nullopt;
 }
 
@@ -80,20 +140,17 @@ std::optional<Miss> first_miss(const Problem& p, const QuantizedMatrix& matrix,
 Verdict contract_bits(Rig& rig) {
   const auto& p = rig.problem();
   const auto& plan = rig.context().plan;
+  if (const auto why = not_emulated(p, plan); !why.empty()) return with(Outcome::unsupported, why);
   const auto order = claim_field(plan, "order"), unit = claim_field(plan, "unit"),
              dequant = claim_field(plan, "dequant");
-  if (order.empty() || unit.empty() || dequant.empty())
-    return with(Outcome::unsupported, "the contract does not declare order, unit and dequant");
-  const bool fused = unit == "fma/f32";
-  if (order != "chain(1,0..K)" || (!fused && unit != "mul+add/f32"))
-    return with(Outcome::unsupported, "no emulator for order=" + order + " unit=" + unit);
-  const auto forms = declared_forms(p, dequant);
-  if (forms.empty() || !is_w4a16(p))
-    return with(Outcome::unsupported, "no emulator for dequant=" + dequant + " here");
-  if (p.bias != Type::none)
-    return with(Outcome::unsupported, "the contract does not say where the bias is added");
   const auto& layer = rig.context().layer;
   const auto matrix = layer ? layer->matrix : ordinary_matrix(rig.context());
+  const auto sum = plan_sum(order, p.k, by_group(matrix));
+  if (!sum.why_not.empty())
+    return with(Outcome::unsupported, "no emulator for order=" + order + ": " + sum.why_not);
+  const auto forms = declared_forms(p, dequant);
+  if (forms.empty())
+    return with(Outcome::unsupported, "no emulator for dequant=" + dequant + " here");
   const auto x = ordinary_rows(p, std::max<std::int64_t>(p.m, 1));
   auto context = with_wide_output(rig);
   if (context.plan.contract != plan.contract) context = rig.context();
@@ -101,9 +158,10 @@ Verdict contract_bits(Rig& rig) {
   Rig wide(rig.subject(), context);
   layer ? wide.bind(layer->stored, matrix) : wide.bind(matrix);
   const auto words = wide.run(x).words;
+  const Judged judged{asked, matrix, x, words};
   Miss first;
   for (const auto& form : forms) {
-    const auto miss = first_miss(asked, matrix, x, form, fused, words);
+    const auto miss = first_miss(judged, sum, unit == "fma/f32", form);
     if (!miss && std::all_of(words.begin(), words.end(),
                              [&](std::uint32_t w) { return same_word(asked.y, w, 0); }))
       return with(Outcome::vacuous, "every expected output is 0");
