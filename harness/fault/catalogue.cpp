@@ -79,6 +79,8 @@ constexpr Fault rows[] = {
     {"drifts_after_100", "CHEAT", "", "effect.repeat", "bits_changed", {plain}, "one output negated from call 101 on"},
     {"adds_to_y", "INIT", "sgl-project/sglang#29748", "effect.written", "bits_changed", {plain}, "sums added to what y held"},
     {"order_claim_wrong", "PRECISION", "", "contract.bits", "order", {plain}, "k from last to first, declared as first to last", Outcome::fail, only},
+    {"chains_claim_wrong", "PRECISION", "", "contract.bits", "order", {plain}, "eight chains of k, declared as sixteen", Outcome::fail, only},
+    {"bias_claim_wrong", "PRECISION", "", "contract.bits", "order", {"m=4 n=32 k=256 g=32 zero=code bias=f16"}, "sums start from the bias, declared as added last", Outcome::fail, only},
     {"threads_narrowed", "RACE", "", "effect.threads", "bits_changed", {plain}, "columns of threads that are gone not written", Outcome::fail, only},
     {"middle_swapped", "PACK", "", "address.code", "scattered", {plain}, "where every zero point is 8: the codes on either side of K/2 exchanged", Outcome::fail, only},
     {"scale_saturates", "OVERFLOW", "", "address.scale", "scattered", {plain}, "scales above 16 read as 16", Outcome::fail, only},

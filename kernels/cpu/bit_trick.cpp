@@ -248,14 +248,14 @@ std::uint32_t shuffle(std::uint32_t natural) {
 }  // namespace
 
 Outline bit_trick_outline(const Request& request) {
+  static constexpr Contract d1{
+      "dequant=D1 unit=fma/f32 order=chain(1,0..K) partials=f32 scale_at=weight"},
+      d6{"dequant=D6 unit=fma/f32 order=chain(1,0..K) partials=f32 scale_at=weight"};
   const bool is_f16 = request.p.x_type == W4_F16;
   Outline outline{};
   outline.path = request.gptq() ? (is_f16 ? "f16.repacked" : "bf16.repacked")
                                 : (is_f16 ? "f16.words" : "bf16.words");
-  outline.contract =
-      request.p.zero == W4_ZERO_REAL
-          ? "dequant=D6 unit=fma/f32 order=chain(1,0..K) partials=f32 scale_at=weight epilogue=rne"
-          : "dequant=D1 unit=fma/f32 order=chain(1,0..K) partials=f32 scale_at=weight epilogue=rne";
+  outline.contract = (request.p.zero == W4_ZERO_REAL ? d6 : d1).of(request);
   outline.workspace_bytes = request.p.m * block_columns * static_cast<std::int64_t>(sizeof(float));
   outline.packed_bytes = request.gptq() ? blob_of(request).bytes : 0;
   return outline;

@@ -158,10 +158,11 @@ void dense_product(const Request& request, const Buffers& buffers, const std::by
 }  // namespace
 
 Outline dense_outline(const Request& request) {
+  static constexpr Contract contract{
+      "dequant=D1 unit=mul+add/f32 order=chain(1,0..K) partials=f32 scale_at=weight"};
   Outline outline{};
   outline.path = "dequant+dense";
-  outline.contract =
-      "dequant=D1 unit=mul+add/f32 order=chain(1,0..K) partials=f32 scale_at=weight epilogue=rne";
+  outline.contract = contract.of(request);
   outline.reason = "the whole matrix becomes 16-bit weights first, for a dense GEMM";
   outline.workspace_bytes = areas_of(request).bytes;
   return outline;

@@ -141,10 +141,11 @@ std::uint16_t fold(const Request& request, const Buffers& from, std::int64_t gro
 }  // namespace
 
 Outline folded_outline(const Request& request) {
+  static constexpr Contract contract{
+      "dequant=D3 unit=mul+add/f32 order=chain(1,0..K) partials=f32 scale_at=weight"};
   Outline outline{};
   outline.path = request.p.x_type == W4_F16 ? "d3.f16" : "d3.bf16";
-  outline.contract =
-      "dequant=D3 unit=mul+add/f32 order=chain(1,0..K) partials=f32 scale_at=weight epilogue=rne";
+  outline.contract = contract.of(request);
   outline.reason = "zero times scale is rounded once in pack(), each weight is one fma";
   outline.workspace_bytes = request.p.m * block_columns * static_cast<std::int64_t>(sizeof(float));
   outline.packed_bytes = blob_of(request).bytes;

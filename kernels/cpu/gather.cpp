@@ -30,12 +30,13 @@ const Support gather_can{
 
 // K is sorted: place i holds the i-th k by (g_idx[k], k).
 Outline gather_outline(const Request& request) {
-  Outline outline{};
-  outline.path = is_gemv(request) ? "gather+gemv" : "gather+gemm";
-  outline.contract =
+  static constexpr Contract contract{
       "dequant=D5 unit=mul+add/f32 "
       "order=tree(chain(1,slice(0,sorted(K),16)),..,chain(1,slice(15,sorted(K),16))) partials=f32 "
-      "scale_at=weight epilogue=rne";
+      "scale_at=weight"};
+  Outline outline{};
+  outline.path = is_gemv(request) ? "gather+gemv" : "gather+gemm";
+  outline.contract = contract.of(request);
   outline.reason = "act-order: rows lie sorted by group, activations are gathered to match";
   outline.workspace_bytes = column_workspace_bytes(request);
   outline.packed_bytes = column_blob_bytes(request, true);

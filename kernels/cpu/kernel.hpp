@@ -20,6 +20,24 @@ struct Outline {
   std::uint64_t claims{W4_REPEATABLE | W4_BATCH_INVARIANT | W4_ROW_LOCAL};
 };
 
+// The contract of a kernel that adds the bias, where there is one, to the fp32 sum and rounds once:
+// `text` is all of it but the epilogue.
+template <std::size_t size>
+struct Contract {
+  char plain[size + sizeof " epilogue=rne"]{}, biased[size + sizeof " epilogue=bias/f32+rne"]{};
+  constexpr explicit Contract(const char (&text)[size]) {
+    join(text, " epilogue=rne", plain);
+    join(text, " epilogue=bias/f32+rne", biased);
+  }
+  const char* of(const Request& request) const { return request.has_bias() ? biased : plain; }
+
+ private:
+  static constexpr void join(const char* text, const char* epilogue, char* to) {
+    while (*text != 0) *to++ = *text++;
+    while (*epilogue != 0) *to++ = *epilogue++;
+  }
+};
+
 // Operands of one call, sizes checked. After pack() `codes` is the blob and scale, zero, bias are
 // null.
 struct Buffers {

@@ -24,10 +24,10 @@ const Support scalar_can{
     .declines = nullptr,
 };
 
-Outline scalar_outline(const Request&) {
-  return {
-      "loop",
-      "dequant=D5 unit=mul+add/f32 order=chain(1,0..K) partials=f32 scale_at=weight epilogue=rne"};
+Outline scalar_outline(const Request& request) {
+  static constexpr Contract contract{
+      "dequant=D5 unit=mul+add/f32 order=chain(1,0..K) partials=f32 scale_at=weight"};
+  return {"loop", contract.of(request)};
 }
 
 namespace {

@@ -34,11 +34,12 @@ const Support simd_can{
 };
 
 Outline simd_outline(const Request& request) {
+  static constexpr Contract contract{
+      "dequant=D5 unit=mul+add/f32 order=tree(chain(1,slice(0,K,16)),..,chain(1,slice(15,K,16))) "
+      "partials=f32 scale_at=weight"};
   Outline outline{};
   outline.path = is_gemv(request) ? "gemv" : "gemm";
-  outline.contract =
-      "dequant=D5 unit=mul+add/f32 order=tree(chain(1,slice(0,K,16)),..,chain(1,slice(15,K,16))) "
-      "partials=f32 scale_at=weight epilogue=rne";
+  outline.contract = contract.of(request);
   outline.workspace_bytes = column_workspace_bytes(request);
   outline.packed_bytes = column_blob_bytes(request, false);
   return outline;

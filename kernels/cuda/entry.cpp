@@ -10,6 +10,9 @@ namespace {
 
 constexpr const char* contract =
     "dequant=D5 unit=fma/f32 order=chain(1,0..K) partials=f32 scale_at=weight epilogue=rne";
+constexpr const char* biased_contract =
+    "dequant=D5 unit=fma/f32 order=chain(1,0..K) partials=f32 scale_at=weight "
+    "epilogue=bias/f32+rne";
 
 const Row* row_of(const w4_kernel* self) {
   return self == nullptr ? nullptr : static_cast<const Row*>(self->user);
@@ -80,7 +83,7 @@ w4_status plan_row(const w4_kernel* self, const w4_problem* problem, w4_plan* pl
   if (answer.status == W4_OK) {
     said.path = row->path;
     said.symbols = row->symbols;
-    said.contract = contract;
+    said.contract = request.p.flags & W4_HAS_BIAS ? biased_contract : contract;
     said.launches = request.p.m > 0 ? row->launches : 0;
     said.claims = W4_REPEATABLE | W4_BATCH_INVARIANT | W4_ROW_LOCAL | W4_CONCURRENT;
     if (row->device == W4_CUDA) said.claims |= W4_GRAPH_SAFE;

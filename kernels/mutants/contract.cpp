@@ -194,7 +194,9 @@ w4_status plan_mutant(const w4_kernel* self, const w4_problem* problem, w4_plan*
   plan.struct_bytes = out->struct_bytes;
   plan.claims = all_claims;
   plan.path = bug.path ? bug.path : healthy_path;
-  plan.contract = bug.contract ? bug.contract(task.problem) : healthy_contract;
+  plan.contract = bug.contract                       ? bug.contract(task.problem)
+                  : task.problem.flags & W4_HAS_BIAS ? healthy_contract_with_bias
+                                                     : healthy_contract;
   const char* reason = answer.reason ? answer.reason : "the only path";
   if (!bug.gives_no_reason || answer.status == W4_OK) {
     std::snprintf(plan.reason, sizeof plan.reason, "%s", reason);

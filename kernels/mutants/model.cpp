@@ -12,7 +12,7 @@
 namespace w4 {
 namespace {
 
-constexpr std::int64_t tile_rows = 32, tile_columns = 16;
+constexpr std::int64_t tile_rows = 32, tile_columns = 16, most_chains = 8;
 
 const unsigned char* bytes_of(const w4_in& in) {
   return static_cast<const unsigned char*>(in.data);
@@ -41,13 +41,28 @@ AddRow pick_add_row() {
   return add_row_plain;
 }
 
+using Tile = float[tile_rows][tile_columns];
+
+void add_tile(Tile& sums, const Tile& others) {
+  for (std::int64_t r = 0; r < tile_rows; ++r)
+    for (std::int64_t j = 0; j < tile_columns; ++j) sums[r][j] += others[r][j];
+}
+
+void start_from_bias(const Task& task, std::int64_t n, Tile& sums) {
+  if (!(task.problem.flags & W4_HAS_BIAS)) return;
+  for (auto& row : sums)
+    for (std::int64_t j = 0; j < std::min(tile_columns, task.problem.n - n); ++j)
+      row[j] = bias_of(task, n + j);
+}
+
 void store_tile(const Task& task, std::int64_t m, std::int64_t n, const float* sums) {
   const w4_problem& p = task.problem;
   const Bug& bug = *task.bug;
   for (std::int64_t j = 0; j < std::min(tile_columns, p.n - n); ++j) {
     if (bug.writes && !bug.writes(task, m, n + j)) continue;
     float sum = sums[j];
-    if (p.flags & W4_HAS_BIAS) sum += bug.bias ? bug.bias(task, n + j) : bias_of(task, n + j);
+    if ((p.flags & W4_HAS_BIAS) && !bug.bias_first)
+      sum += bug.bias ? bug.bias(task, n + j) : bias_of(task, n + j);
     const std::uint32_t word = bug.round ? bug.round(p.y_type, sum) : round_to(p.y_type, sum);
     store_word(p.y_type, task.y.data, m * p.y_stride + n + j, word);
   }
@@ -123,20 +138,24 @@ void compute(const Task& task) {
   for (std::int64_t m = 0; m < p.m; m += tile_rows) {
     const std::int64_t rows = std::min(tile_rows, p.m - m);
     for (std::int64_t n = 0; n < p.n; n += tile_columns) {
-      float sums[tile_rows][tile_columns]{};
+      float sums[most_chains][tile_rows][tile_columns]{};
+      if (bug.bias_first) start_from_bias(task, n, sums[0]);
       float weights[tile_columns]{};
       for (std::int64_t i = 0; i < terms; ++i) {
         const std::int64_t k = backwards ? terms - 1 - i : i;
         for (std::int64_t j = 0; j < std::min(tile_columns, p.n - n); ++j) {
           weights[j] = bug.weight ? bug.weight(task, k, n + j) : weight_of(task, k, n + j);
         }
+        auto& chain = sums[k % bug.chains];
         for (std::int64_t r = 0; r < rows; ++r) {
-          add_row(sums[r], weights, bug.x ? bug.x(task, m + r, k) : activation(task, m + r, k));
+          add_row(chain[r], weights, bug.x ? bug.x(task, m + r, k) : activation(task, m + r, k));
           if (!bug.settle) continue;
-          for (float& sum : sums[r]) sum = bug.settle(sum, k);
+          for (float& sum : chain[r]) sum = bug.settle(sum, k);
         }
       }
-      for (std::int64_t r = 0; r < rows; ++r) store_tile(task, m + r, n, sums[r]);
+      for (std::int64_t half = bug.chains / 2; half > 0; half /= 2)
+        for (std::int64_t c = 0; c < half; ++c) add_tile(sums[c], sums[c + half]);
+      for (std::int64_t r = 0; r < rows; ++r) store_tile(task, m + r, n, sums[0][r]);
     }
   }
 }

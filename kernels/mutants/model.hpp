@@ -44,7 +44,9 @@ struct Bug {
   float (*x)(const Task&, std::int64_t m, std::int64_t k){};
   std::int64_t (*sums)(const Task&){};           // k that are summed: 0..sums-1
   bool (*backwards)(const Task&){};              // k from last to first
+  std::int64_t chains{1};                        // k mod chains are sums apart, halved pairwise
   float (*settle)(float sum, std::int64_t k){};  // what becomes of a sum after term k
+  bool bias_first{};                             // sums start from it
   float (*bias)(const Task&, std::int64_t n){};
   std::uint32_t (*round)(std::uint32_t type, float sum){};
   bool (*writes)(const Task&, std::int64_t m, std::int64_t n){};
@@ -77,6 +79,9 @@ std::int64_t stored_zero_bytes(const Task&);  // 0: this form stores none
 
 inline const char* const healthy_contract =
     "dequant=D5 unit=fma/f32 order=chain(1,0..K) partials=f32 scale_at=weight epilogue=rne";
+inline const char* const healthy_contract_with_bias =
+    "dequant=D5 unit=fma/f32 order=chain(1,0..K) partials=f32 scale_at=weight "
+    "epilogue=bias/f32+rne";
 inline const char* const healthy_path = "scalar";
 constexpr std::uint64_t all_claims =
     W4_REPEATABLE | W4_BATCH_INVARIANT | W4_ROW_LOCAL | W4_CONCURRENT;

@@ -93,6 +93,16 @@ const char* claims_d1(const w4_problem&) {
   return "dequant=D1 unit=fma/f32 order=chain(1,0..K) partials=f32 scale_at=weight epilogue=rne";
 }
 
+const char* claims_sixteen_chains(const w4_problem&) {
+  return "dequant=D5 unit=fma/f32 order=tree(chain(1,slice(0,K,16)),..,chain(1,slice(15,K,16))) "
+         "partials=f32 scale_at=weight epilogue=rne";
+}
+
+const char* at_most_eight_terms(const Task& task) {
+  return task.problem.k <= 8 ? "eight chains of a term are sixteen of which half are empty"
+                             : nullptr;
+}
+
 const char* bf16_x(const Task& task) {
   return task.problem.x_type == W4_BF16 ? "X is bf16 as stored" : nullptr;
 }
@@ -223,6 +233,11 @@ constexpr Bug rows[] = {
      .copies = "class PRECISION: another order of k than declared",
      .harmless = one_term,
      .backwards = always},
+    {.name = "mutant.chains_claim_wrong",
+     .copies = "class PRECISION: half the vector width that the contract declares",
+     .harmless = at_most_eight_terms,
+     .chains = 8,
+     .contract = claims_sixteen_chains},
     {.name = "mutant.truncate_output",
      .copies = "class PRECISION: truncation where rounding was meant",
      .harmless = f32_output,
@@ -239,6 +254,10 @@ constexpr Bug rows[] = {
      .copies = "class TP: bias added on every rank",
      .harmless = no_bias,
      .bias = bias_twice},
+    {.name = "mutant.bias_claim_wrong",
+     .copies = "class PRECISION: an accumulator that starts from the bias, declared as added last",
+     .harmless = no_bias,
+     .bias_first = true},
 };
 // clang-format on
 

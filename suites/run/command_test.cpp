@@ -203,7 +203,7 @@ TEST_CASE("command: faults prints who kills what, and exits by it") {
   INFO(ran.out << ran.err);
   CHECK(ran.code == 0);
   CHECK(holds(ran.out, "AutoGPTQ/AutoGPTQ#325"));
-  CHECK(holds(ran.out, "killed 4 of 4;  healthy runs "));
+  CHECK(holds(ran.out, "killed 5 of 5;  healthy runs "));
   CHECK(holds(ran.out, ", false alarms 0\n"));
   const std::string document = read_file(json);
   CHECK(holds(document, "\"schema\": \"w4check.faults/1\""));
