@@ -63,6 +63,8 @@ constexpr Check table[] = {
      "code that lies about its path", guarded<dispatch_path>},
     {"dispatch.bits", Scope::problem, "a dispatcher that runs other code than it declares",
      "kernels that do not name another", guarded<dispatch_bits>},
+    {"dispatch.symbol", Scope::problem, "device functions that plan() does not declare",
+     "host kernels, devices without a tracer", guarded<dispatch_symbol>},
     {"reject.reason", Scope::kernel, "contradictions that plan() accepts", "sound problems",
      guarded<reject_reason>},
     {"reject.nowrite", Scope::kernel, "contradictions that run() answers", "sound problems",

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "harness/checks/data.hpp"
+#include "harness/checks/symbols.hpp"
 #include "harness/checks/table.hpp"
 
 namespace w4 {
@@ -78,6 +79,98 @@ Verdict dispatch_bits(Rig& rig) {
   return passed("every bit is that of " + name + " run alone",
                 Evidence::Object{
                     {"kind", "bits"}, {"kernel", name}, {"path", path}, {"outputs", ours.size()}});
+}
+
+namespace {
+
+// Operands in device memory; false also for a bundle, which has no plugin.
+bool is_on_device(KernelPort& subject) {
+  const auto& kernels = subject.plugin().kernels;
+  return std::any_of(kernels.begin(), kernels.end(), [&](const PluginInfo::Kernel& k) {
+    return k.name == subject.kernel() && k.device == W4_CUDA;
+  });
+}
+
+Verdict other_code(std::string reason, const char* kind, const Plan& plan, Evidence::Object more) {
+  auto verdict = with(Outcome::fallback, std::move(reason));
+  Evidence::Object evidence{{"kind", kind}, {"declared", plan.symbols}};
+  evidence.insert(evidence.end(), more.begin(), more.end());
+  verdict.evidence = std::move(evidence);
+  verdict.why = "plan() declares " + plan.symbols;
+  return verdict;
+}
+
+// A name of which only the start is known is matched by a glob that leaves the end open.
+bool matches_launch(const std::string& glob, const Launch& launch) {
+  if (!launch.cut) return matches(glob, names_of(launch.name));
+  return glob.ends_with('*') && matches(glob, {launch.name, {}, {}, {}});
+}
+
+Verdict judge_launches(const Plan& plan, const std::vector<std::string>& globs,
+                       const Reply& reply) {
+  std::vector<bool> seen(globs.size(), false);
+  bool all_known = reply.launches.size() == reply.launches_seen;
+  for (const Launch& launch : reply.launches) {
+    bool expected = false;
+    for (std::size_t i = 0; i < globs.size(); ++i) {
+      if (!matches_launch(globs[i], launch)) continue;
+      seen[i] = expected = true;
+    }
+    if (expected) continue;
+    const auto full = names_of(launch.name).full;
+    const std::string shown = full.empty() ? launch.name : full;
+    if (!launch.cut)
+      return other_code("a device function runs that plan() does not declare: " + shown,
+                        "unexpected_symbol", plan, {{"name", launch.name}, {"demangled", full}});
+    all_known = false;
+  }
+  if (plan.launches != 0 && plan.launches != reply.launches_seen)
+    return other_code("run() launches " + std::to_string(reply.launches_seen) +
+                          " device functions where plan() declares " +
+                          std::to_string(plan.launches),
+                      "launch_count", plan,
+                      {{"due", static_cast<std::int64_t>(plan.launches)},
+                       {"launches", static_cast<std::int64_t>(reply.launches_seen)}});
+  if (!all_known)
+    return with(
+        Outcome::unsupported,
+        "not every launch could be seen in full: there are more, or their names are longer, "
+        "than a trace keeps");
+  for (std::size_t i = 0; i < globs.size(); ++i)
+    if (!seen[i])
+      return other_code(
+          "no launched device function matches '" + globs[i] + "', which plan() declares",
+          "missing_symbol", plan, {{"glob", globs[i]}});
+  return passed("every launched device function is declared, and every declared one launched",
+                Evidence::Object{{"kind", "symbols"},
+                                 {"declared", plan.symbols},
+                                 {"launches", static_cast<std::int64_t>(reply.launches_seen)}});
+}
+
+}  // namespace
+
+// Each function that a call launches, first call and repeat, must match a glob of plan.symbols
+// (symbols.hpp), each glob must match one of them, and their number must be plan.launches where
+// that is not 0. Copies and fills are no functions; what pack() launches is not asked about.
+Verdict dispatch_symbol(Rig& rig) {
+  const auto& p = rig.problem();
+  const auto& plan = rig.context().plan;
+  if (!is_on_device(rig.subject()))
+    return with(Outcome::unsupported, "a host kernel launches no device functions");
+  const auto globs = globs_of(plan.symbols);
+  if (globs.empty()) return with(Outcome::unsupported, "plan() declares no symbols");
+  if (p.m == 0) return with(Outcome::unsupported, "m = 0 leaves nothing to launch");
+  rig.bind(ordinary_matrix(rig.context()));
+  const auto x = ordinary_rows(p, p.m);
+  Verdict verdict;
+  for (int call = 0; call < 2; ++call) {
+    const auto reply = rig.run(x).reply;
+    if (!reply.launches_known)
+      return with(Outcome::unsupported, "launches could not be seen: there is no tracer here");
+    verdict = judge_launches(plan, globs, reply);
+    if (verdict.outcome != Outcome::pass) return verdict;
+  }
+  return verdict;
 }
 
 }  // namespace w4

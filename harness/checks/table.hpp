@@ -39,6 +39,7 @@ Verdict effect_threads(Rig&);
 
 Verdict dispatch_path(Rig&);
 Verdict dispatch_bits(Rig&);
+Verdict dispatch_symbol(Rig&);
 
 Verdict reject_reason(Rig&);
 Verdict reject_nowrite(Rig&);

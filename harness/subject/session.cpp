@@ -60,6 +60,7 @@ void take_device(const wire::Answer& answer, const std::vector<const Segment*>& 
     const wire::Launch& from = answer.launch[i];
     Launch launch;
     launch.name = text_of(from.name);
+    launch.cut = launch.name.size() + 1 == sizeof from.name;
     std::copy(std::begin(from.grid), std::end(from.grid), launch.grid);
     std::copy(std::begin(from.block), std::end(from.block), launch.block);
     launch.elsewhere = from.elsewhere != 0;

@@ -52,6 +52,7 @@ struct Stray {
 // A device function that a call launched, as a tracer saw it.
 struct Launch {
   std::string name;  // mangled
+  bool cut{};        // the name is longer than a trace keeps; this is its start
   std::int32_t grid[3]{}, block[3]{};
   bool elsewhere{};  // on another stream than the one that the call was given
 };

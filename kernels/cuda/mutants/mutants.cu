@@ -30,6 +30,13 @@ extern "C" __global__ void w4_cuda_mutant_wrong_zero(w4::Operands o) {
   });
 }
 
+// Right in every bit, under a name that plan() does not give.
+extern "C" __global__ void w4_cuda_mutant_undeclared(w4::Operands o) {
+  w4::for_each_output(o, [&o](std::int64_t m, std::int64_t n) {
+    w4::store_output(o, m, n, w4::output_at(o, m, n, 0.0F));
+  });
+}
+
 // Late enough (2^26 ticks, some 30 ms) that nobody who waits for another stream has waited for it.
 extern "C" __global__ void w4_cuda_mutant_null_stream(w4::Operands o) {
   const long long start = clock64();
@@ -54,6 +61,9 @@ w4_status launch_writes_input(const Operands& o, void* stream) {
 }
 w4_status launch_wrong_zero(const Operands& o, void* stream) {
   return launch_outputs(w4_cuda_mutant_wrong_zero, o, stream);
+}
+w4_status launch_undeclared(const Operands& o, void* stream) {
+  return launch_outputs(w4_cuda_mutant_undeclared, o, stream);
 }
 w4_status launch_null_stream(const Operands& o, void*) {
   return launch_outputs(w4_cuda_mutant_null_stream, o, nullptr);

@@ -19,6 +19,7 @@ constexpr Row rows[] = {
      "w4_cuda_mutant_none,w4_cuda_mutant_writes_input", 2, launch_writes_input},
     {"cuda_mutant.wrong_zero", W4_CUDA, "scalar", "w4_cuda_mutant_wrong_zero", 1,
      launch_wrong_zero},
+    {"cuda_mutant.launches_other", W4_CUDA, "scalar", "w4_cuda_mutant_none", 1, launch_undeclared},
     {"cuda_mutant.null_stream", W4_CUDA, "scalar", "w4_cuda_mutant_null_stream", 1,
      launch_null_stream},
 };
