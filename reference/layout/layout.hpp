@@ -71,8 +71,8 @@ Packed pack(const Layout&, const QuantizedMatrix&);
 // `like` gives k, n, group, groups, zero form, types and g_idx; codes, scales and zeros come from
 // the bytes.
 QuantizedMatrix unpack(const Layout&, const Packed&, QuantizedMatrix like);
-// Ones in every bit that no code, scale or zero has: what pack leaves 0, unpack does not look at,
-// and a check may poison.
+// Ones in every bit that no code, scale or zero has: what pack leaves 0 and unpack does not look
+// at.
 Packed padding_mask(const Layout&, const Geometry&);
 
 }  // namespace w4
