@@ -60,10 +60,4 @@ std::optional<Type> type_named(std::string_view name) {
   return std::nullopt;
 }
 
-std::optional<Zero> zero_named(std::string_view name) {
-  for (const ZeroRow& row : zero_rows)
-    if (row.name == name) return row.zero;
-  return std::nullopt;
-}
-
 }  // namespace w4

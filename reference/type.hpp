@@ -25,7 +25,6 @@ enum class Zero : std::uint32_t {
 std::string_view to_string(Type);  // "f16"; none is "none"
 std::string_view to_string(Zero);  // "signed 8 code code_m1 real add add_8"
 std::optional<Type> type_named(std::string_view);
-std::optional<Zero> zero_named(std::string_view);
 
 int bits_of(Type);  // 32, 16, 8 or 4
 bool is_float(Type);

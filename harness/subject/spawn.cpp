@@ -4,7 +4,6 @@
 
 #include <cstring>
 #include <filesystem>
-#include <mutex>
 #include <utility>
 
 #include <fcntl.h>
@@ -14,21 +13,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "harness/subject/subject.hpp"
 #include "harness/worker/protocol.hpp"
 #include "reference/error.hpp"
 
 namespace w4 {
 namespace {
 
-std::mutex worker_path_lock;
-std::string worker_path_override;
-
 std::string worker_path() {
-  {
-    const std::lock_guard lock(worker_path_lock);
-    if (!worker_path_override.empty()) return worker_path_override;
-  }
   const std::string folder = own_folder();
   const std::string beside = folder + "/w4check-worker";
   if (access(beside.c_str(), X_OK) == 0) return beside;
@@ -89,11 +80,6 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
 void Descriptor::reset() {
   if (fd_ >= 0) close(fd_);
   fd_ = -1;
-}
-
-void set_worker_path(std::string path) {
-  const std::lock_guard lock(worker_path_lock);
-  worker_path_override = std::move(path);
 }
 
 std::string own_folder() {

@@ -141,10 +141,6 @@ struct WorkerLimits {
 // doubled names, or death before hello.
 PluginInfo inspect_plugin(const std::string& path, const WorkerLimits& = {});
 
-// Where w4check-worker is, for programs that are neither beside it nor one folder below it. Call it
-// before any worker is started.
-void set_worker_path(std::string);
-
 // What a check needs of a kernel: plan, bind, run. `Subject` is a kernel in a worker;
 // harness/bundle puts a recorder and a player of recorded outputs in its place. Not a single call
 // throws for what a kernel does.

@@ -186,10 +186,6 @@ void gemm(const Column& column, const float* x, std::int64_t x_stride, std::int6
   for (; r < rows; ++r) dot<1>(w, column.k, x + r * x_stride, x_stride, sums + r);
 }
 
-const char* target() {
-  return hwy::TargetName(HWY_TARGET);
-}
-
 }  // namespace w4::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -198,7 +194,6 @@ namespace w4 {
 
 HWY_EXPORT(gemv);
 HWY_EXPORT(gemm);
-HWY_EXPORT(target);
 
 void gemv_column(const Column& column, const float* x, std::int64_t x_stride, std::int64_t rows,
                  float* sums) {
@@ -208,10 +203,6 @@ void gemv_column(const Column& column, const float* x, std::int64_t x_stride, st
 void gemm_column(const Column& column, const float* x, std::int64_t x_stride, std::int64_t rows,
                  float* w, float* sums) {
   HWY_DYNAMIC_DISPATCH(gemm)(column, x, x_stride, rows, w, sums);
-}
-
-const char* simd_target() {
-  return HWY_DYNAMIC_DISPATCH(target)();
 }
 
 }  // namespace w4

@@ -34,7 +34,4 @@ void gemv_column(const Column&, const float* x, std::int64_t x_stride, std::int6
 void gemm_column(const Column&, const float* x, std::int64_t x_stride, std::int64_t rows, float* w,
                  float* sums);
 
-// "AVX2" and so on.
-const char* simd_target();
-
 }  // namespace w4
