@@ -232,6 +232,18 @@ std::vector<std::string_view> problem_keys() {
   return names;
 }
 
+std::string_view to_string(V1Zeros reader) {
+  for (const auto& w : readers)
+    if (w.value == reader) return w.text;
+  return "?";
+}
+
+std::optional<V1Zeros> v1_zeros_named(std::string_view name) {
+  for (const auto& w : readers)
+    if (w.text == name) return w.value;
+  return std::nullopt;
+}
+
 std::string to_string(const Problem& p) {
   std::string text;
   for (const Key& key : keys)

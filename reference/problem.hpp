@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,8 @@ namespace w4 {
 // perm: k shuffled among groups of equal size (but for a ragged last one); gidx: any g_idx
 enum class Order : std::uint8_t { none, perm, gidx };
 enum class V1Zeros : std::uint8_t { d1, d2, d3 };  // the three readers of GPTQ v1 zeros (README.md)
+std::string_view to_string(V1Zeros);               // "D1", as in the problem line
+std::optional<V1Zeros> v1_zeros_named(std::string_view);
 
 // Y[m,n] = y( sum_k x_scale[m, k/x_group] * X[m,k] * W[k,n] + bias[n] ). Every field is resolved:
 // no "default" values, but for data=layer:..., where n and k (and what follows from them) are 0

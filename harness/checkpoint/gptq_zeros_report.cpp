@@ -52,7 +52,7 @@ std::string readings(std::uint32_t word, int nibble) {
     std::array<std::uint8_t, 8> z{};
     read_v1_word(reader, word, z);
     out += (out.empty() ? "" : ", ") + std::to_string(z[static_cast<std::size_t>(nibble)]) + " (" +
-           name_of(reader) + ")";
+           std::string(to_string(reader)) + ")";
   }
   return out;
 }
@@ -83,10 +83,6 @@ std::string verdict_on_writer(const std::vector<Site>& sites,
 
 }  // namespace
 
-const char* name_of(V1Zeros reader) {
-  return reader == V1Zeros::d1 ? "D1" : reader == V1Zeros::d2 ? "D2" : "D3";
-}
-
 std::string ambiguous_zeros(std::span<const std::uint32_t> words, std::int64_t n, V1Zeros reader,
                             const std::vector<std::string>& quantizer) {
   const auto sites = sites_of_15(words, n);
@@ -101,7 +97,8 @@ std::string ambiguous_zeros(std::span<const std::uint32_t> words, std::int64_t n
                     " 15, ambiguous: " + some_of(places, 3, "; ");
   if (sites.size() > places.size())
     out += "; and " + std::to_string(sites.size() - places.size()) + " more";
-  return out + "; " + verdict_on_writer(sites, quantizer) + "; read here with " + name_of(reader);
+  return out + "; " + verdict_on_writer(sites, quantizer) + "; read here with " +
+         std::string(to_string(reader));
 }
 
 }  // namespace w4

@@ -16,6 +16,4 @@ namespace w4 {
 std::string ambiguous_zeros(std::span<const std::uint32_t> words, std::int64_t n, V1Zeros reader,
                             const std::vector<std::string>& quantizer);
 
-const char* name_of(V1Zeros);  // "D1"
-
 }  // namespace w4

@@ -23,9 +23,8 @@ bool is_matrix_key(std::string_view key) {
 
 V1Zeros reader_of(const Line& line) {
   const std::string* text = line.find("v1zeros");
-  if (text == nullptr || *text == "D1") return V1Zeros::d1;
-  if (*text == "D2") return V1Zeros::d2;
-  if (*text == "D3") return V1Zeros::d3;
+  if (text == nullptr) return V1Zeros::d1;
+  if (const auto reader = v1_zeros_named(*text)) return *reader;
   throw Error("v1zeros=" + *text + ": one of D1 D2 D3");
 }
 
@@ -71,8 +70,7 @@ std::string about(const Layer& layer, const Problem& p) {
                      std::string(to_string(p.zero));
   if (layer.act_order) text += ", act-order";
   if (p.layout != layer.format) {
-    text += std::string(", zeros read as ") + (p.v1zeros == V1Zeros::d2 ? "D2" : "D3") +
-            " and packed as " + p.layout;
+    text += ", zeros read as " + std::string(to_string(p.v1zeros)) + " and packed as " + p.layout;
   }
   return text;
 }
@@ -149,7 +147,7 @@ Line LayerStore::line_for(const std::string& path, const std::string& prefix, V1
   const std::string type(to_string(found.matrix.scale_type));
   Line line{{{"m", std::to_string(m)}, {"x", type}, {"mul", type}, {"y", type}}};
   if (reader != V1Zeros::d1 && found.format == "gptq_v1") {
-    line.pairs.emplace_back("v1zeros", reader == V1Zeros::d2 ? "D2" : "D3");
+    line.pairs.emplace_back("v1zeros", to_string(reader));
   }
   line.pairs.emplace_back("data", to_string(LayerSource{path, found.prefix, ""}));
   return line;

@@ -65,9 +65,10 @@ void keep_inputs(const std::string& out, const std::vector<std::string>& inputs)
 }
 
 V1Zeros read_v1_zeros(const std::string& text) {
-  if (text.empty() || text == "D1" || text == "d1") return V1Zeros::d1;
-  if (text == "D2" || text == "d2") return V1Zeros::d2;
-  if (text == "D3" || text == "d3") return V1Zeros::d3;
+  if (text.empty()) return V1Zeros::d1;
+  std::string name = text;
+  if (name.front() == 'd') name.front() = 'D';
+  if (const auto reader = v1_zeros_named(name)) return *reader;
   refuse("--v1-zeros", text, "one of D1 D2 D3");
 }
 
