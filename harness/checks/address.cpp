@@ -58,7 +58,7 @@ OneHot one_hot(Rig& rig, const QuantizedMatrix& matrix, const std::vector<std::i
   const auto& p = rig.problem();
   rig.bind(matrix);
   OneHot out;
-  const auto poison_word = poison * (bits_of(p.y) == 32 ? 0x01010101u : 0x0101u);
+  const auto untouched = poison_word(p.y, poison);
   for (std::size_t at = 0; at < rows.size(); at += static_cast<std::size_t>(batch)) {
     auto x = zero_rows(p, batch);
     const auto count = std::min(rows.size() - at, static_cast<std::size_t>(batch));
@@ -68,7 +68,7 @@ OneHot one_hot(Rig& rig, const QuantizedMatrix& matrix, const std::vector<std::i
     const auto answer = rig.run(x, {Place::middle, poison, false});
     for (std::size_t i = 0; i < count * static_cast<std::size_t>(p.n); ++i) {
       out.y.push_back(to_double(p.y, answer.words[i]) / x_unit(p));
-      out.unwritten.push_back(answer.words[i] == poison_word);
+      out.unwritten.push_back(answer.words[i] == untouched);
     }
   }
   return out;

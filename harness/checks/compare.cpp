@@ -192,7 +192,7 @@ std::vector<std::uint32_t> expected_words(const Problem& p, const ExactOperands&
 Verdict compare_exact(const Problem& p, const ExactOperands& operands,
                       std::span<const std::uint32_t> got, std::uint8_t poison) {
   const auto want = expected_words(p, operands);
-  Scene scene{p, operands, got, want, {}, poison * (bits_of(p.y) == 32 ? 0x01010101u : 0x0101u)};
+  Scene scene{p, operands, got, want, {}, poison_word(p.y, poison)};
   bool zeros = true;
   for (std::size_t i = 0; i < want.size(); ++i) {
     zeros = zeros && same_word(p.y, want[i], 0);

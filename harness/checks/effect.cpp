@@ -119,10 +119,10 @@ Verdict effect_written(Rig& rig) {
   rig.bind(operands.matrix);
   const auto first = rig.run(operands.x, {Place::middle, 0xff, false});
   const auto second = rig.run(operands.x, {Place::middle, 0x3a, false});
-  const std::uint32_t repeat = bits_of(p.y) == 32 ? 0x01010101u : 0x0101u;
+  const auto one = poison_word(p.y, 0xff), other = poison_word(p.y, 0x3a);
   std::vector<std::size_t> left;
   for (std::size_t i = 0; i < first.words.size(); ++i)
-    if (first.words[i] == 0xff * repeat && second.words[i] == 0x3a * repeat) left.push_back(i);
+    if (first.words[i] == one && second.words[i] == other) left.push_back(i);
   if (!left.empty()) {
     const auto first_at = left.front();
     auto verdict =

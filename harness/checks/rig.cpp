@@ -171,6 +171,10 @@ std::int64_t rows_per_call(Rig& rig, std::int64_t want) {
   return plan.ok() && plan.path == rig.context().plan.path ? want : own;
 }
 
+std::uint32_t poison_word(Type y, std::uint8_t poison) {
+  return poison * (bits_of(y) == 32 ? 0x01010101u : 0x0101u);
+}
+
 std::string show_word(Type type, std::uint32_t word) {
   char text[64];
   const int digits = std::max(2, bits_of(type) / 4);

@@ -100,6 +100,9 @@ Plan plan_of(Rig&, const Problem&);
 // the same path, at most `want`, else the problem's own m.
 std::int64_t rows_per_call(Rig&, std::int64_t want);
 
+// An output word whose every byte is the poison.
+std::uint32_t poison_word(Type y, std::uint8_t poison);
+
 // "the last 8 of k" helpers for messages.
 std::string show_word(Type, std::uint32_t);                     // "0x4900 (10)"
 std::string show_range(std::int64_t first, std::int64_t last);  // "17" or "24..31"
