@@ -10,13 +10,14 @@
 #include "harness/checkpoint/detect.hpp"
 #include "harness/checkpoint/oddities.hpp"
 #include "harness/checkpoint/text.hpp"
+#include "harness/table_text.hpp"
 #include "reference/error.hpp"
 
 namespace w4 {
 namespace {
 
 constexpr std::size_t columns = 10;
-using Row = std::array<std::string, columns>;
+using Row = std::vector<std::string>;
 
 const Row header{"layer", "format", "K",          "N",      "group",
                  "zero",  "order",  "codes used", "scales", "note"};
@@ -114,28 +115,10 @@ Row row_of(const Layer& layer) {
 }
 
 Row row_of_refused(const std::string& prefix) {
-  Row row;
-  row.fill("-");
+  Row row(columns, "-");
   row[0] = name_or_dash(prefix);
   row[columns - 1] = "not read: see the error";
   return row;
-}
-
-std::string table_text(const std::vector<Row>& rows) {
-  std::array<std::size_t, columns> width{};
-  for (const Row& row : rows)
-    for (std::size_t c = 0; c < columns; ++c) width[c] = std::max(width[c], row[c].size());
-  std::string out;
-  for (const Row& row : rows) {
-    std::string line;
-    for (std::size_t c = 0; c < columns; ++c) {
-      line += row[c];
-      line.append(width[c] - row[c].size() + 2, ' ');
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + '\n';
-  }
-  return out;
 }
 
 std::string count_text(std::size_t count, const char* what) {
@@ -245,7 +228,7 @@ LayerReport show_layers(const Checkpoint& checkpoint, const std::string& prefix,
     }
   }
   if (reasons.empty()) throw Error(report.errors.front());
-  report.text = first_line(checkpoint, all) + "\n\n" + table_text(rows) + '\n' +
+  report.text = first_line(checkpoint, all) + "\n\n" + table_text(rows, 2) + '\n' +
                 reasons_text(reasons) + single;
   return report;
 }

@@ -5,6 +5,7 @@
 #include "harness/report/text.hpp"
 #include "harness/report/words.hpp"
 #include "harness/run/environment.hpp"
+#include "harness/table_text.hpp"
 
 namespace w4 {
 

@@ -9,6 +9,7 @@
 #include "harness/report/text.hpp"
 #include "harness/report/text_parts.hpp"
 #include "harness/report/words.hpp"
+#include "harness/table_text.hpp"
 
 namespace w4 {
 

@@ -6,6 +6,7 @@
 #include "harness/report/log.hpp"
 #include "harness/report/text_parts.hpp"
 #include "harness/report/words.hpp"
+#include "harness/table_text.hpp"
 
 namespace w4 {
 

@@ -26,7 +26,4 @@ std::string case_text(const RunResult&, const TextOptions&);
 // `  label    text`, wrapped at 100 columns under itself.
 std::string labelled(std::string_view label, std::string_view text);
 
-// Columns as wide as their cells, the last one ragged; no trailing blanks.
-std::string table_text(const std::vector<std::vector<std::string>>& rows);
-
 }  // namespace w4

@@ -5,6 +5,7 @@
 #include "harness/report/json.hpp"
 #include "harness/report/log.hpp"
 #include "harness/report/text.hpp"
+#include "harness/table_text.hpp"
 #include "reference/error.hpp"
 #include "tools/w4check/command.hpp"
 #include "tools/w4check/session.hpp"

@@ -5,6 +5,7 @@
 #include "harness/report/json.hpp"
 #include "harness/report/text.hpp"
 #include "harness/report/words.hpp"
+#include "harness/table_text.hpp"
 #include "reference/error.hpp"
 #include "reference/layout/layout.hpp"
 #include "tools/w4check/command.hpp"
