@@ -231,9 +231,16 @@ Verdict bound(Rig& rig, Rule rule) {
     return with(Outcome::unsupported, "y=s32 sums are exact: exact.* judges them");
   const auto& layer = rig.context().layer;
   const auto matrix = layer ? layer->matrix : ordinary_matrix(rig.context());
-  layer ? rig.bind(layer->stored, matrix) : rig.bind(matrix);
+  const auto bind = [&](const QuantizedMatrix& m) {
+    layer ? rig.bind(layer->stored, m) : rig.bind(m);
+  };
+  // A bias would hide what the one-hot rows say of the weights.
+  auto unbiased = matrix;
+  std::ranges::fill(unbiased.bias, from_double(p.bias == Type::none ? Type::f32 : p.bias, 0.0));
+  bind(unbiased);
   bool split = false;
-  const auto forms = forms_of(rig, matrix, split);
+  const auto forms = forms_of(rig, unbiased, split);
+  if (!matrix.bias.empty()) bind(matrix);
   const auto machine = machine_of(rig);
   const auto x = ordinary_rows(p, std::max<std::int64_t>(p.m, 1));
   const auto answer = rig.run(x);
