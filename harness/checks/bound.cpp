@@ -121,7 +121,7 @@ struct Tally {
   double smallest{HUGE_VAL};  // fault that would have been seen, in output units
   double steps{};             // the same in steps of one code at the largest |x|*s of that output
   double nearest{};           // largest |got - y| / E; of 16-bit y it is the output's rounding
-  std::size_t signs{};        // outputs whose interval does not hold 0
+  std::size_t follow_x{};     // outputs whose interval does not hold what x = 0 gives
   bool useful{};              // E is below the size that random signs give a sum
 };
 
@@ -193,7 +193,11 @@ Verdict bound_under(const Form& form, bool split, Rule rule, const Machine& mach
         return outside(p, name, m, n, got, lo, hi, machine, form);
       note_sight(tally, p.y, leaves, hi);
       tally.useful = tally.useful || error < std::sqrt(leaves.squares);
-      tally.signs += to_double(p.y, lo) > 0 || to_double(p.y, hi) < 0;
+      const double idle = run.matrix.bias.empty()
+                              ? 0
+                              : to_double(p.bias, run.matrix.bias[static_cast<std::size_t>(n)]);
+      const double at_zero = to_double(p.y, from_double(p.y, idle));
+      tally.follow_x += to_double(p.y, lo) > at_zero || to_double(p.y, hi) < at_zero;
       if (error > 0)
         tally.nearest =
             std::max(tally.nearest,
@@ -201,10 +205,10 @@ Verdict bound_under(const Form& form, bool split, Rule rule, const Machine& mach
     }
   // 16-bit sums of a long k, and fp32 sums of a very long one, may lose everything: there is no
   // useful bound. Elsewhere the data are to blame.
-  if (tally.signs == 0)
+  if (tally.follow_x == 0)
     return with(machine.eta >= 0x1p-11 || !tally.useful ? Outcome::unsupported : Outcome::vacuous,
-                "0 lies within the bound of every output: " + std::string(machine.name) +
-                    " allow too much here to show anything");
+                "what x = 0 gives lies within the bound of every output: " +
+                    std::string(machine.name) + " allow too much here to show anything");
   auto verdict =
       passed("every output lies within the bound of " + std::string(machine.name),
              Evidence::Object{

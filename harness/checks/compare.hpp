@@ -20,8 +20,8 @@ struct ExactOperands {
 // [m][n] words of the product, rounded once. Called after the kernel has answered, never before.
 std::vector<std::uint32_t> expected_words(const Problem&, const ExactOperands&);
 
-// nullopt-like: outcome pass where every word is right, else fail with the cause. `poison` is what
-// y held before.
+// Pass where every word is right, vacuous where each of them is also what x = 0 gives, else fail
+// with the cause. `poison` is what y held before.
 Verdict compare_exact(const Problem&, const ExactOperands&, std::span<const std::uint32_t> got,
                       std::uint8_t poison = 0xff);
 

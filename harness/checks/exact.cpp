@@ -29,7 +29,7 @@ Activations opposite(const Problem& p, Activations x) {
 // that was expected a constant could pass, and the opposite signs must give another.
 Verdict run_rows(Rig& rig, ExactOperands& operands, std::vector<Activations> sets) {
   rig.bind(operands.matrix);
-  Verdict all = with(Outcome::vacuous, "every expected output is 0");
+  Verdict all = with(Outcome::vacuous, "every expected output is what x = 0 gives");
   std::size_t outputs = 0, wide = 0;
   std::set<std::uint32_t> words;
   for (std::size_t i = 0; i < sets.size(); ++i) {
@@ -112,8 +112,8 @@ Verdict exact_zero(Rig& rig) {
   rig.bind(operands.matrix);
   const auto answer = rig.run(operands.x);
   auto verdict = compare_exact(p, operands, answer.words);
-  // All-zero outputs are the point here: the poison shows that they were written, random weights
-  // that they are sums.
+  // That is the point here: the poison shows that the outputs were written, random weights that
+  // they are sums.
   if (verdict.outcome == Outcome::vacuous)
     verdict = passed("x = 0 gives 0",
                      Evidence::Object{{"kind", "exact"}, {"outputs", answer.words.size()}});

@@ -21,6 +21,10 @@ std::uint32_t by_type(const w4_problem& p, std::uint32_t f16, std::uint32_t bf16
   return p.y_type == W4_F16 ? f16 : p.y_type == W4_BF16 ? bf16 : p.y_type == W4_F32 ? f32 : s32;
 }
 
+using Bytes = std::vector<std::byte>;
+// The bias that was bound last.
+Bytes bound_bias;
+
 struct Rule {
   std::string_view name;
   Echo::Word word;
@@ -47,6 +51,14 @@ constexpr Rule rules[] = {
        const std::size_t size = p.y_type == W4_F32 || p.y_type == W4_S32 ? 4 : 2;
        const auto at = static_cast<std::size_t>(i / p.n * p.x_stride) * size;
        if (p.x_type == p.y_type) std::memcpy(&word, c.x.data() + at, size);
+       return word;
+     }},
+    {"bias",
+     [](P p, C, std::int64_t i, std::uint32_t) {
+       std::uint32_t word = 0;
+       const std::size_t size = p.y_type == W4_F32 || p.y_type == W4_S32 ? 4 : 2;
+       const auto at = static_cast<std::size_t>(i % p.n) * size;
+       if (at + size <= bound_bias.size()) std::memcpy(&word, bound_bias.data() + at, size);
        return word;
      }},
 };
@@ -81,7 +93,9 @@ std::vector<Tiny> tiny_problems() {
   // One output of one or two terms, many draws: what passes by luck passes here.
   for (int seed = 10; seed < 60; ++seed)
     for (const char* geometry : {"m=1 n=1 k=1 g=1", "m=1 n=1 k=2 g=2"})
-      all.push_back({std::string(geometry) + " zero=code seed=" + std::to_string(seed), by_heart});
+      for (const char* bias : {"", " bias=f16"})
+        all.push_back(
+            {std::string(geometry) + " zero=code seed=" + std::to_string(seed) + bias, by_heart});
   return all;
 }
 
@@ -92,9 +106,9 @@ struct ByNature {
   std::string_view why;
 };
 const ByNature by_nature[] = {
-    {"exact.zero", {"0", "-0", "x"}, "0 is the right answer where x is 0"},
+    {"exact.zero", {"0", "-0", "x", "bias"}, "0 (or the bias) is the right answer where x is 0"},
     {"effect.written",
-     {"0", "-0", "1", "NaN", "ramp", "x"},
+     {"0", "-0", "1", "NaN", "ramp", "x", "bias"},
      "all of y is written, if with rubbish"},
     {"effect.inputs", {}, "nothing is written to inputs"},
     {"effect.m0", {}, "m = 0 asks for nothing"},
@@ -110,7 +124,7 @@ const ByNature by_nature[] = {
     {"effect.batch", {"x"}, "a row's answer is a function of that row"},
     {"effect.rowlocal", {"x"}, "a row's answer is a function of that row"},
     {"effect.stride", {"x"}, "rows of x are followed"},
-    {"effect.state", {"x"}, "the answer is a function of x"},
+    {"effect.state", {"x", "bias"}, "the answer is a function of x, or of what is bound"},
     {"effect.threads", {"x"}, "one thread"},
     {"dispatch.bits", {"x"}, "the kernel that the path names does the same"},
 };
@@ -126,6 +140,10 @@ Verdict judge_echo(const Check& check, const Rule& rule, const Tiny& tiny) {
   const auto problem = parse_problem(tiny.line);
   const std::string contract(tiny.contract);
   Echo echo(rule.word, "twin/echo", contract);
+  bound_bias.clear();
+  echo.handed_over = [](const AbiProblem&, const WeightBytes& weights, const CallBytes&) {
+    if (weights.codes) bound_bias = weights.bias.value_or(Bytes{});
+  };
   return check.run(echo, {problem, nullptr, echo.plan(problem), {}, [&](const std::string& name) {
                             return std::make_unique<Echo>(rule.word, name, contract);
                           }});
