@@ -3,6 +3,7 @@
 // gets from a run; missing, misshapen and untouched outputs are named.
 #include "harness/bundle/bundle.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 
@@ -160,6 +161,20 @@ TEST_CASE("a bundle gives the verdicts of a run") {
       CHECK(c.verdict.outcome != Outcome::harness_error);
     }
   }
+}
+
+TEST_CASE("one word everywhere is vacuous in a bundle as in a run: no other draw is asked of it") {
+  const Folder folder;
+  make_bundle(options_for({small}, folder.file("a.h5")));
+  fill_bundle(folder.file("a.h5"), folder.file("b.h5"),
+              [](auto&, auto&, auto&, auto&, std::vector<std::byte>& y) {
+                std::ranges::fill(y, std::byte{0x3c});
+                return true;
+              });
+  const auto judged = judge_bundle(folder.file("b.h5"), {"effect.repeat", "effect.batch"},
+                                   {"repeatable", "batch_invariant"}, {});
+  REQUIRE(judged.run.cases.size() == 2);
+  for (const auto& c : judged.run.cases) CHECK(c.verdict.outcome == Outcome::vacuous);
 }
 
 TEST_CASE("the file holds no expected word: every y is the poison") {
