@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One flag, set by a signal handler.
+// When the first signal came, noted by a handler.
 #include "harness/run/interrupt.hpp"
 
 #include <atomic>
@@ -11,9 +11,8 @@ namespace w4 {
 
 namespace {
 constexpr std::int64_t same_signal_ms = 200;
-std::atomic<bool> flag{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
-volatile std::int64_t raised_at_ms{};
+std::atomic<std::int64_t> first_ms{0};  // when the first signal came; 0: none yet
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
 std::int64_t now_ms() {
   timespec now{};
@@ -23,12 +22,10 @@ std::int64_t now_ms() {
 
 // The second signal ends the program as it always would, if it is a second one: timeout(1) sends
 // its signal to the process and to the group, and so twice.
-void raise_flag(int signal) {
-  if (!flag.exchange(true)) {
-    raised_at_ms = now_ms();
-    return;
-  }
-  if (now_ms() - raised_at_ms < same_signal_ms) return;
+void note_signal(int signal) {
+  std::int64_t first = 0;
+  const std::int64_t now = now_ms();
+  if (first_ms.compare_exchange_strong(first, now) || now - first < same_signal_ms) return;
   std::signal(signal, SIG_DFL);
   raise(signal);
 }
@@ -36,7 +33,7 @@ void raise_flag(int signal) {
 
 void watch_signals() {
   struct sigaction noted {};
-  noted.sa_handler = raise_flag;
+  noted.sa_handler = note_signal;
   noted.sa_flags = SA_RESTART;
   sigaction(SIGINT, &noted, nullptr);
   sigaction(SIGTERM, &noted, nullptr);
@@ -44,7 +41,7 @@ void watch_signals() {
 }
 
 bool interrupted() {
-  return flag.load();
+  return first_ms != 0;
 }
 
 }  // namespace w4

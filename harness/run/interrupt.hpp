@@ -4,9 +4,8 @@
 
 namespace w4 {
 
-// The first signal sets the flag, a second one (not the same, sent twice within 0.2 s) ends the
-// process. SIGPIPE is ignored: a closed pipe
-// must not cost a report.
+// The first signal is noted, a second one (not the same, sent twice within 0.2 s) ends the process.
+// SIGPIPE is ignored: a closed pipe must not cost a report.
 void watch_signals();
 bool interrupted();
 
