@@ -18,8 +18,8 @@ struct Fault {
                             // TP INIT GIDX RACE DISPATCH, or CHEAT: a way to pass without computing
   std::string_view report;  // the report it copies, "vllm-project/vllm#45656"; "" where it copies
                             // the class
-  std::string_view check;  // expected to see it, also where this build does not have that check yet
-  std::string_view kind;   // of the evidence
+  std::string_view check;   // expected to see it
+  std::string_view kind;    // of the evidence
   std::array<std::string_view, 2> problems;  // lines; it must be seen on each
   std::string_view what;
   Outcome outcome{Outcome::fail};

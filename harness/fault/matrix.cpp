@@ -18,11 +18,12 @@ const SuiteKernel& mutant_named(const std::vector<SuiteKernel>& mutants, std::st
   return *found;
 }
 
-const Check* check_named(std::string_view id) {
+const Check& check_named(std::string_view id) {
   const auto all = checks();
   const auto found =
       std::find_if(all.begin(), all.end(), [id](const Check& c) { return c.id == id; });
-  return found == all.end() ? nullptr : &*found;
+  require(found != all.end(), "the catalogue names checks of the table");
+  return *found;
 }
 
 bool is_seen(Outcome outcome) {
@@ -109,11 +110,8 @@ class Matrix {
 
   void judge_alone(FaultResult& result, std::string_view line) {
     const Fault& fault = *result.fault;
-    const Check* check = check_named(fault.check);
-    if (check == nullptr)
-      return miss(result, "this build has no check " + std::string(fault.check));
     const SuiteKernel& kernel = mutant_named(mutants_, kernel_of(fault));
-    const RunResult run_alone = run({kernel}, line, {check});
+    const RunResult run_alone = run({kernel}, line, {&check_named(fault.check)});
     for (const RunCase& c : run_alone.cases) {
       result.cells.push_back({kernel.name, c.check, std::string(line), c.verdict.outcome});
       const std::string kind = kind_of(c.verdict);
