@@ -100,28 +100,24 @@ Verdict other_code(std::string reason, const char* kind, const Plan& plan, Evide
   return verdict;
 }
 
-// A name of which only the start is known is matched by a glob that leaves the end open.
-bool matches_launch(const std::string& glob, const Launch& launch) {
-  if (!launch.cut) return matches(glob, names_of(launch.name));
-  return glob.ends_with('*') && matches(glob, {launch.name, {}, {}, {}});
-}
-
 Verdict judge_launches(const Plan& plan, const std::vector<std::string>& globs,
                        const Reply& reply) {
   std::vector<bool> seen(globs.size(), false);
   bool all_known = reply.launches.size() == reply.launches_seen;
   for (const Launch& launch : reply.launches) {
+    // A name of which only the start is known is matched by a glob that leaves the end open.
+    const auto names = launch.cut ? SymbolNames{launch.name, {}, {}, {}} : names_of(launch.name);
     bool expected = false;
     for (std::size_t i = 0; i < globs.size(); ++i) {
-      if (!matches_launch(globs[i], launch)) continue;
+      if ((launch.cut && !globs[i].ends_with('*')) || !matches(globs[i], names)) continue;
       seen[i] = expected = true;
     }
     if (expected) continue;
-    const auto full = names_of(launch.name).full;
-    const std::string shown = full.empty() ? launch.name : full;
     if (!launch.cut)
-      return other_code("a device function runs that plan() does not declare: " + shown,
-                        "unexpected_symbol", plan, {{"name", launch.name}, {"demangled", full}});
+      return other_code("a device function runs that plan() does not declare: " +
+                            (names.full.empty() ? launch.name : names.full),
+                        "unexpected_symbol", plan,
+                        {{"name", launch.name}, {"demangled", names.full}});
     all_known = false;
   }
   if (plan.launches != 0 && plan.launches != reply.launches_seen)

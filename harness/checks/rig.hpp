@@ -13,7 +13,7 @@
 namespace w4 {
 
 // Thrown by the rig when the case is over: the kernel died, declined what it had accepted, ...
-// Caught by guarded().
+// Caught by until_shown().
 struct CaseOver {
   Verdict verdict;
 };
@@ -51,33 +51,28 @@ class Rig {
   const CaseContext& context_;
   Layout layout_;
   const std::string& path_for(const Problem&);
-  std::map<std::string, std::string>
-      paths_;  // by problem line: what plan() says for other m, types, strides
+  // By problem line: what plan() says for other m, types, strides.
+  std::map<std::string, std::string> paths_;
   std::string ran_, declared_;
   Evidence launches_{Evidence::List{}};
 };
 
 // Calls the check; a CaseOver becomes its verdict; a pass by another path than declared becomes
 // `fallback`; after `vacuous` other operands are drawn, a few times.
-template <Verdict (*body)(Rig&)>
-Verdict guarded(KernelPort& subject, const CaseContext& context);
 Verdict until_shown(KernelPort&, const CaseContext&, Verdict (*body)(Rig&));
-// The same for checks whose data must enter exactly: `unsupported` where x is quantised by a rule
-// they are not made for.
-template <Verdict (*body)(Rig&)>
-Verdict guarded_exact(KernelPort& subject, const CaseContext& context);
-// "" where probes can rely on amax/127; else why the exact data do not apply.
-std::string no_exact_x(const CaseContext&);
-
 template <Verdict (*body)(Rig&)>
 Verdict guarded(KernelPort& subject, const CaseContext& context) {
   return until_shown(subject, context, body);
 }
 
+// "" where probes can rely on amax/127; else why the exact data do not apply.
+std::string no_exact_x(const CaseContext&);
+// guarded() for checks whose data must enter exactly: `unsupported` where x is quantised by a rule
+// they are not made for.
 template <Verdict (*body)(Rig&)>
 Verdict guarded_exact(KernelPort& subject, const CaseContext& context) {
   if (const auto why = no_exact_x(context); !why.empty()) return with(Outcome::unsupported, why);
-  return guarded<body>(subject, context);
+  return until_shown(subject, context, body);
 }
 
 // Zero rows in place of those that gave `words` give others. A kernel that answers the same
@@ -86,8 +81,7 @@ bool follows_x(Rig&, std::span<const std::uint32_t> words);
 Verdict follows_nothing();
 
 // The problem with y=f32, where an order of summation shows, if the kernel takes that by the same
-// path; else as it is.
-// `claim` are bits that plan() must give there too.
+// path and plan() gives the bits of `claim` there too; else as it is.
 CaseContext with_wide_output(Rig&, std::uint64_t claim = 0);
 // 16-bit sums or partial sums are declared: data that need 24 bits are not required of it.
 bool declares_narrow_sums(const Plan&);
@@ -103,11 +97,11 @@ std::int64_t rows_per_call(Rig&, std::int64_t want);
 // An output word whose every byte is the poison.
 std::uint32_t poison_word(Type y, std::uint8_t poison);
 
-// "the last 8 of k" helpers for messages.
+// For messages.
 std::string show_word(Type, std::uint32_t);                     // "0x4900 (10)"
 std::string show_range(std::int64_t first, std::int64_t last);  // "17" or "24..31"
-std::string claim_field(const Plan&,
-                        std::string_view field);  // contract "partials=f16 ..." -> "f16", else ""
+// Of a contract: "partials=f16 ..." -> "f16", else "".
+std::string claim_field(const Plan&, std::string_view field);
 bool claims(const Plan&, std::uint64_t bit);
 
 }  // namespace w4
