@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // bound.d and bound.r: on ordinary data each output must lie in the interval that its own leaves
-// and the declared sums allow (reference/README.md, "bounds"). The acceptance is in output words:
+// and the declared sums allow (README.md, "Bound"). The acceptance is in output words:
 // RN(y - E) <= got <= RN(y + E), no other slack.
 #include "harness/checks/bound.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact-sum probes: operands whose sum is exact in fp32 whatever the order, so every right kernel
-// returns the same words (reference/README.md, "the exact regime").
+// returns the same words (README.md, "Exact").
 #include <algorithm>
 #include <cmath>
 #include <numeric>
