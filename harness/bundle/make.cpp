@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every check that may stand in a bundle, on the recorder; its calls become groups of an HDF5 file.
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <map>

@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <optional>
 
 #include "harness/checkpoint/detect.hpp"
 #include "harness/checkpoint/oddities.hpp"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <span>
-#include <string>
 
 #include "harness/checks/rig.hpp"
 #include "reference/multiply.hpp"

@@ -28,7 +28,7 @@ bool form_applies(const Problem& p, const Form& f) {
       break;
   }
   if (f.output == OutputStep::split) {
-    if (no_zero || (f.apart.x_scale_inside && !(!is_w4a16(p)))) return false;
+    if (no_zero || (f.apart.x_scale_inside && is_w4a16(p))) return false;
     return !additive || (f.apart.join != Join::common && !f.apart.scaled_zero);
   }
   const bool scale_apart =

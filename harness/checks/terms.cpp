@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/checks/terms.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <numeric>

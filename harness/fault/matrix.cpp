@@ -3,7 +3,6 @@
 #include "harness/fault/matrix.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "reference/error.hpp"
 

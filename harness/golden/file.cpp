@@ -2,7 +2,6 @@
 // A golden file's datasets and hashes, written and read by one list of them.
 #include <algorithm>
 #include <cstring>
-#include <functional>
 #include <set>
 
 #include "harness/fixture/tensors.hpp"

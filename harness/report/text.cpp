@@ -2,8 +2,6 @@
 // Assembles the parts of the text report.
 #include "harness/report/text.hpp"
 
-#include <algorithm>
-
 #include "harness/report/text_parts.hpp"
 #include "harness/report/words.hpp"
 

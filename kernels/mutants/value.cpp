@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mutants of arithmetic: the right operands, the wrong value, sum, rounding or claim about them.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "kernels/mutants/model.hpp"

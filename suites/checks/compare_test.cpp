@@ -2,8 +2,6 @@
 // Wrong words against exact sums, and the cause that is named.
 #include "harness/checks/compare.hpp"
 
-#include <cmath>
-
 #include <catch2/catch_test_macros.hpp>
 
 #include "harness/checks/data.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // libFuzzer: any records are a golden file, a bundle, plain arrays, or an error `path: read: cause`
 // that blames the input, for each of their readers.
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -2,7 +2,6 @@
 // A kernel by remote control: its codes are a command, so that a test says which byte it touches.
 #include <cstring>
 #include <ctime>
-#include <utility>
 
 #include "kernels/abi/w4_kernel.h"
 
