@@ -10,6 +10,7 @@
 #include "harness/checks/data.hpp"
 #include "harness/checks/observe.hpp"
 #include "harness/checks/table.hpp"
+#include "harness/checks/terms.hpp"
 
 namespace w4 {
 namespace {
@@ -193,10 +194,7 @@ Verdict bound_under(const Form& form, bool split, Rule rule, const Machine& mach
         return outside(p, name, m, n, got, lo, hi, machine, form);
       note_sight(tally, p.y, leaves, hi);
       tally.useful = tally.useful || error < std::sqrt(leaves.squares);
-      const double idle = run.matrix.bias.empty()
-                              ? 0
-                              : to_double(p.bias, run.matrix.bias[static_cast<std::size_t>(n)]);
-      const double at_zero = to_double(p.y, from_double(p.y, idle));
+      const double at_zero = to_double(p.y, from_double(p.y, bias_of(run.matrix, n)));
       tally.follow_x += to_double(p.y, lo) > at_zero || to_double(p.y, hi) < at_zero;
       if (error > 0)
         tally.nearest =

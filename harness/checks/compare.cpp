@@ -47,7 +47,7 @@ std::optional<Cause> never_written(const Scene& s) {
 std::optional<Cause> truncated(const Scene& s) {
   if (s.p.y == Type::f32 || s.p.y == Type::s32) return std::nullopt;
   for (const auto& miss : s.misses) {
-    double sum = bias_of(s.operands, miss.n);
+    double sum = bias_of(s.operands.matrix, miss.n);
     for (const double leaf : leaves(s, miss.m, miss.n)) sum += leaf;
     const auto exact =
         decode(Type::f32, std::bit_cast<std::uint32_t>(static_cast<float>(sum))).value;
@@ -85,7 +85,7 @@ std::optional<Cause> dropped_tail(const Scene& s) {
   for (std::int64_t t = 1; t <= std::min<std::int64_t>(s.p.k, 512); ++t) common.insert(t);
   for (std::size_t i = 0; i < std::min<std::size_t>(16, s.misses.size()); ++i) {
     const auto leaf = leaves(s, s.misses[i].m, s.misses[i].n);
-    double sum = bias_of(s.operands, s.misses[i].n);
+    double sum = bias_of(s.operands.matrix, s.misses[i].n);
     std::vector<double> prefix{sum};
     for (const double v : leaf) prefix.push_back(sum += v);
     std::erase_if(common, [&](std::int64_t t) {
@@ -121,7 +121,7 @@ std::optional<Cause> narrow_sums(const Scene& s) {
     for (std::size_t i = 0; i < std::min<std::size_t>(16, s.misses.size()) && fits; ++i) {
       const auto& miss = s.misses[i];
       const auto word =
-          narrow_chain(s, leaves(s, miss.m, miss.n), bias_of(s.operands, miss.n), step);
+          narrow_chain(s, leaves(s, miss.m, miss.n), bias_of(s.operands.matrix, miss.n), step);
       fits = same_word(s.p.y, word, miss.got);
     }
     if (!fits) continue;
@@ -197,7 +197,7 @@ Verdict compare_exact(const Problem& p, const ExactOperands& operands,
   for (std::size_t i = 0; i < want.size(); ++i) {
     const auto at = static_cast<std::int64_t>(i);
     follows_x =
-        follows_x || !same_word(p.y, want[i], from_double(p.y, bias_of(operands, at % p.n)));
+        follows_x || !same_word(p.y, want[i], from_double(p.y, bias_of(operands.matrix, at % p.n)));
     if (same_word(p.y, got[i], want[i])) continue;
     scene.misses.push_back({at / p.n, at % p.n, got[i], want[i]});
   }

@@ -12,6 +12,7 @@
 #include "harness/checks/form.hpp"
 #include "harness/checks/order.hpp"
 #include "harness/checks/table.hpp"
+#include "harness/checks/terms.hpp"
 
 namespace w4 {
 namespace {
@@ -125,8 +126,7 @@ std::optional<Miss> first_miss(const Judged& j, const SumPlan& plan, bool fused,
     const auto w = column_under(j.p, j.matrix, form, n);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       float sum = evaluate(plan, x[i], w, fused);
-      if (!j.matrix.bias.empty())
-        sum += static_cast<float>(to_double(j.p.bias, j.matrix.bias[static_cast<std::size_t>(n)]));
+      if (!j.matrix.bias.empty()) sum += static_cast<float>(bias_of(j.matrix, n));
       const auto want = from_double(j.p.y, static_cast<double>(sum)),
                  got = j.words[static_cast<std::size_t>(rows[i] * j.p.n + n)];
       if (!same_word(j.p.y, want, got)) return Miss{rows[i], n, want, got};

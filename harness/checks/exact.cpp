@@ -12,6 +12,7 @@
 #include "harness/checks/recipe.hpp"
 #include "harness/checks/shards.hpp"
 #include "harness/checks/table.hpp"
+#include "harness/checks/terms.hpp"
 
 namespace w4 {
 namespace {
@@ -253,9 +254,8 @@ Verdict exact_special(Rig& rig) {
         const auto terms = weight_terms(matrix, Dequant::d5, p.mul, k, n);
         const double w = std::ldexp(static_cast<double>(terms.term[0].mant), terms.term[0].exp) +
                          std::ldexp(static_cast<double>(terms.term[1].mant), terms.term[1].exp);
-        const double bias =
-            matrix.bias.empty() ? 0 : to_double(p.bias, matrix.bias[static_cast<std::size_t>(n)]);
-        const auto what = judge_special(p, special, w, bias, answer.words[i], nan_for_inf);
+        const auto what =
+            judge_special(p, special, w, bias_of(matrix, n), answer.words[i], nan_for_inf);
         if (what.empty()) continue;
         auto verdict = failed(
             what, Evidence::Object{{"kind", "special"}, {"x", special.name}, {"k", k}, {"n", n}});

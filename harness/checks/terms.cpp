@@ -80,8 +80,7 @@ std::vector<double> leaves(const Problem& p, const ExactOperands& operands, std:
   return leaf;
 }
 
-double bias_of(const ExactOperands& operands, std::int64_t n) {
-  const auto& matrix = operands.matrix;
+double bias_of(const QuantizedMatrix& matrix, std::int64_t n) {
   return matrix.bias.empty()
              ? 0.0
              : to_double(matrix.bias_type, matrix.bias[static_cast<std::size_t>(n)]);
@@ -123,7 +122,7 @@ Table show_terms(const Problem& p, const ExactOperands& operands, std::int64_t m
     left_out = 0;
     table.push_back(term_row(p, operands, m, n, k, term));
   }
-  const double bias = bias_of(operands, n);
+  const double bias = bias_of(operands.matrix, n);
   if (!operands.matrix.bias.empty()) table.push_back({"bias", "", "", "", "", "", "", show(bias)});
   table.push_back(
       {"sum", "", "", "", "", "", "", show(std::accumulate(leaf.begin(), leaf.end(), bias))});

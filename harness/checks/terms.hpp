@@ -11,7 +11,7 @@ namespace w4 {
 // x[m,k] * x_scale * (q - z)*s for every k, as doubles: exact in the exact regime, where every
 // partial sum fits 24 bits of a common grid.
 std::vector<double> leaves(const Problem&, const ExactOperands&, std::int64_t m, std::int64_t n);
-double bias_of(const ExactOperands&, std::int64_t n);
+double bias_of(const QuantizedMatrix&, std::int64_t n);  // 0 where there is none
 
 // Words of a type with their bits: sign, exponent and fraction apart (integers as they are).
 struct NamedWord {
