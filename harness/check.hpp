@@ -27,7 +27,11 @@ struct CaseContext {
   std::string expected_path{};  // what fixtures/paths says of this kernel and problem; or empty
   // Another kernel of the same plugin, in a worker of its own; null if there is none of that name.
   std::function<std::unique_ptr<KernelPort>(const std::string& kernel)> peer{};
+  std::function<bool()> stop{};  // the user has had enough; or empty
 };
+
+// What a check throws between two calls once its context says stop.
+struct CaseStopped {};
 
 // When a check runs: on every problem, once per geometry (all but m, seed and data) and path, or
 // once per kernel.

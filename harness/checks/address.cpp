@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/checks/data.hpp"
+#include "harness/checks/observe.hpp"
 #include "harness/checks/pattern.hpp"
 #include "harness/checks/rig.hpp"
 #include "harness/checks/table.hpp"
@@ -14,8 +15,6 @@
 namespace w4 {
 namespace {
 
-// A window keeps a probe of a huge matrix on a slow path finite; below it every k is probed.
-constexpr std::int64_t multiply_budget = 40'000'000'000;
 constexpr std::uint8_t poison = 0xff;
 
 int digits_for(std::int64_t count) {
@@ -26,24 +25,6 @@ int digits_for(std::int64_t count) {
 
 int digit_of(std::int64_t index, int position) {
   return static_cast<int>((index + 1) >> (4 * position) & 15);
-}
-
-// The rows of k to look at: all, or the ends and the middle where that would cost more than the
-// budget.
-std::vector<std::int64_t> probe_rows(const Problem& p, int runs) {
-  const std::int64_t affordable =
-      std::max<std::int64_t>(64, multiply_budget / std::max<std::int64_t>(1, runs * p.k * p.n));
-  std::vector<std::int64_t> rows;
-  if (p.k <= affordable) {
-    for (std::int64_t k = 0; k < p.k; ++k) rows.push_back(k);
-    return rows;
-  }
-  const auto third = affordable / 3;
-  for (std::int64_t k = 0; k < third; ++k) rows.push_back(k);
-  for (std::int64_t k = p.k / 2; k < p.k / 2 + third; ++k) rows.push_back(k);
-  for (std::int64_t k = p.k - third; k < p.k; ++k) rows.push_back(k);
-  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-  return rows;
 }
 
 // y for one-hot activations at each of `rows`: [rows][n] doubles; NaN stays NaN. `unwritten` marks

@@ -10,6 +10,10 @@
 namespace w4 {
 namespace {
 
+// A window keeps a probe of a huge matrix on a slow path finite; below it every k is probed. A row
+// of x costs about as much as `x_work` columns to hand over.
+constexpr std::int64_t multiply_budget = 40'000'000'000, x_work = 16;
+
 std::string operands_text(const Problem& p, const Observation& o) {
   std::string text = "code " + std::to_string(code_value(p.zero, o.code));
   if (p.zero == Zero::code || p.zero == Zero::code_m1)
@@ -22,6 +26,8 @@ std::string operands_text(const Problem& p, const Observation& o) {
 // two D2 and D7.
 void add_step_names(const Problem& p, const Form& form, std::set<std::string>& names) {
   names.insert(std::string(step_name(form)));
+  // q - z is exact there: D6 rounds what D1 does.
+  if (has_integer_zero(p.zero) && step_name(form) == "D1") names.insert("D6");
   if (p.zero < Zero::add) return;
   if (form.weight == WeightStep::round) names.insert({"D3", "D7"});
   if (form.weight == WeightStep::d7) names.insert("D2");
@@ -49,6 +55,22 @@ Verdict no_form(const Rig& rig, const Identified& found, const std::vector<Obser
 }
 
 }  // namespace
+
+std::vector<std::int64_t> probe_rows(const Problem& p, int runs) {
+  const std::int64_t affordable =
+      std::max<std::int64_t>(64, multiply_budget / (runs * p.k * (p.n + x_work)));
+  std::vector<std::int64_t> rows;
+  if (p.k <= affordable) {
+    for (std::int64_t k = 0; k < p.k; ++k) rows.push_back(k);
+    return rows;
+  }
+  const auto third = affordable / 3;
+  for (std::int64_t k = 0; k < third; ++k) rows.push_back(k);
+  for (std::int64_t k = p.k / 2; k < p.k / 2 + third; ++k) rows.push_back(k);
+  for (std::int64_t k = p.k - third; k < p.k; ++k) rows.push_back(k);
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  return rows;
+}
 
 double full_significand(const Problem& p) {
   if (quantises_x(p)) return x_unit(p);

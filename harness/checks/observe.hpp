@@ -12,6 +12,10 @@ namespace w4 {
 // 1.333 in the x type; the largest odd integer for integer types.
 double full_significand(const Problem&);
 
+// The rows of k that one-hot rows look at in `runs` runs: all, or the ends and the middle where
+// that would cost too much.
+std::vector<std::int64_t> probe_rows(const Problem&, int runs);
+
 // Runs one one-hot row per entry of `rows` (x there, 0 elsewhere) and appends an observation per
 // output.
 void observe_one_hot(Rig&, const QuantizedMatrix&, const std::vector<std::int64_t>& rows, double x,

@@ -104,6 +104,7 @@ Answer Rig::run(const Activations& x, const CallOptions& options) {
 }
 
 Answer Rig::run(const Problem& p, const Activations& x, const CallOptions& options) {
+  if (context_.stop && context_.stop()) throw CaseStopped{};
   Answer answer{subject_.run(to_abi(p), to_bytes(p, x), options), {}};
   expect_answer(answer.reply, "run");
   if (answer.reply.on_device) launches_ = launches_of(answer.reply);
@@ -200,7 +201,7 @@ std::string claim_field(const Plan& plan, std::string_view field) {
     const auto word = rest.substr(0, end);
     const auto equals = word.find('=');
     if (equals != std::string_view::npos && word.substr(0, equals) == field)
-      return std::string(word.substr(equals + 1));
+      return word.substr(equals + 1) == "unknown" ? "" : std::string(word.substr(equals + 1));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return {};
@@ -213,7 +214,7 @@ CaseContext with_wide_output(Rig& rig, std::uint64_t claim) {
   wide.align = std::max<std::int64_t>(wide.align, 4);  // at least one element
   const auto plan = plan_of(rig, wide);
   if (!plan.ok() || plan.path != own.plan.path || (plan.claims & claim) != claim) return own;
-  return {wide, own.layer, plan, own.expected_path, own.peer};
+  return {wide, own.layer, plan, own.expected_path, own.peer, own.stop};
 }
 
 std::string no_exact_x(const CaseContext& c) {

@@ -100,7 +100,7 @@ std::uint32_t poison_word(Type y, std::uint8_t poison);
 // For messages.
 std::string show_word(Type, std::uint32_t);                     // "0x4900 (10)"
 std::string show_range(std::int64_t first, std::int64_t last);  // "17" or "24..31"
-// Of a contract: "partials=f16 ..." -> "f16", else "".
+// A field of the contract: "partials=f16 ..." -> "f16"; "" where it is left out or `unknown`.
 std::string claim_field(const Plan&, std::string_view field);
 bool claims(const Plan&, std::uint64_t bit);
 

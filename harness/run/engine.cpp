@@ -122,7 +122,8 @@ class Execution {
       }
       RunCase& c = schedule_.cases[index];
       run_case(suite_, suite_.kernels[unit.kernel], suite_.problems[unit.problem],
-               answers_[unit.kernel][unit.problem].plan, *unit.checks[i], bench_, subject, c);
+               answers_[unit.kernel][unit.problem].plan, *unit.checks[i], bench_, subject, c,
+               hooks_.stop);
       if (is_death(c.verdict.outcome)) deaths_.add(unit.kernel, index);
       report_progress(unit);
     }
@@ -208,7 +209,7 @@ Verdict judged_alone(Verdict verdict, Run run, Open open) {
 
 void run_case(const Suite& suite, const SuiteKernel& kernel, const SuiteProblem& problem,
               const Plan& plan, const Check& check, const Bench& bench,
-              std::unique_ptr<KernelPort>& subject, RunCase& c) {
+              std::unique_ptr<KernelPort>& subject, RunCase& c, const std::function<bool()>& stop) {
   const auto start = Clock::now();
   int calls_before = 0;
   Verdict verdict;
@@ -217,15 +218,20 @@ void run_case(const Suite& suite, const SuiteKernel& kernel, const SuiteProblem&
     if (subject == nullptr) subject = bench.open(kernel, suite.limits);
     calls_before = subject->calls();
     const CaseContext context{
-        problem.problem, problem.layer, plan,
+        problem.problem,
+        problem.layer,
+        plan,
         expected_path(suite.paths, kernel.name, problem.problem),
-        [&](const std::string& name) { return peer_of(suite, kernel, bench, name); }};
+        [&](const std::string& name) { return peer_of(suite, kernel, bench, name); },
+        stop};
     verdict = check.run(*subject, context);
     if (verdict.reason.empty()) verdict.reason = to_string(verdict.outcome);
     if (calls_before > 0 && is_wrong(verdict.outcome))
       verdict = judged_alone(
           std::move(verdict), [&](KernelPort& fresh) { return check.run(fresh, context); },
           [&] { return bench.open(kernel, suite.limits); });
+  } catch (const CaseStopped&) {
+    return;
   } catch (const std::exception& error) {
     verdict = with(Outcome::harness_error, error.what());
   } catch (...) {

@@ -28,8 +28,9 @@ struct Hooks {
 RunResult run_suite(const Suite&, const Bench&, const Hooks&);
 
 // One check on one kernel and problem: what run_suite() does with each case. `subject` is opened
-// where it is null, and is left for the next case.
+// where it is null, and is left for the next case. Once `stop` says true the case stays as it was.
 void run_case(const Suite&, const SuiteKernel&, const SuiteProblem&, const Plan&, const Check&,
-              const Bench&, std::unique_ptr<KernelPort>& subject, RunCase&);
+              const Bench&, std::unique_ptr<KernelPort>& subject, RunCase&,
+              const std::function<bool()>& stop = {});
 
 }  // namespace w4
