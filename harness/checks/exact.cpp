@@ -3,7 +3,6 @@
 // returns the same words (README.md, "Exact").
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
 
 #include "harness/checks/compare.hpp"
@@ -126,8 +125,7 @@ Verdict exact_zero(Rig& rig) {
 Verdict exact_onehot(Rig& rig) {
   const auto& p = rig.problem();
   if (p.y == Type::s32) return with(Outcome::unsupported, unsaid_s32_rounding);
-  std::vector<std::int64_t> rows(static_cast<std::size_t>(p.k));
-  std::iota(rows.begin(), rows.end(), 0);
+  const auto rows = probe_rows(p, 1);
   std::vector<Observation> seen;
   if (const auto& layer = rig.context().layer) {
     rig.bind(layer->stored, layer->matrix);
@@ -203,8 +201,15 @@ struct Special {
   const char* name;
   double value;
 };
-constexpr Special specials[] = {
-    {"+Inf", HUGE_VAL}, {"-Inf", -HUGE_VAL}, {"NaN", NAN}, {"-0", -0.0}};
+
+// Those that the type has: e4m3 has no infinity.
+std::vector<Special> specials_of(const Problem& p) {
+  std::vector<Special> all;
+  for (const Special& special :
+       {Special{"+Inf", HUGE_VAL}, {"-Inf", -HUGE_VAL}, {"NaN", NAN}, {"-0", -0.0}})
+    if (!std::isinf(special.value) || is_inf(p.x, x_word(p, special.value))) all.push_back(special);
+  return all;
+}
 
 // "" if the word is right for one special activation meeting weight w (its sign), else what went
 // wrong.
@@ -237,13 +242,14 @@ Verdict exact_special(Rig& rig) {
   const std::int64_t places[] = {
       0, p.k - 1,
       static_cast<std::int64_t>(draw(p.seed, "special", 0) % static_cast<std::uint64_t>(p.k))};
-  const auto batch = rows_per_call(rig, std::size(specials));
+  const auto specials = specials_of(p);
+  const auto batch = rows_per_call(rig, std::ssize(specials));
   std::size_t judged = 0;
   bool nan_for_inf = false;
   for (const auto k : places)
-    for (std::size_t at = 0; at < std::size(specials); at += static_cast<std::size_t>(batch)) {
+    for (std::size_t at = 0; at < specials.size(); at += static_cast<std::size_t>(batch)) {
       auto x = zero_rows(p, batch);
-      const auto count = std::min(std::size(specials) - at, static_cast<std::size_t>(batch));
+      const auto count = std::min(specials.size() - at, static_cast<std::size_t>(batch));
       for (std::size_t i = 0; i < count; ++i)
         x.words[i * static_cast<std::size_t>(p.k) + static_cast<std::size_t>(k)] =
             x_word(p, specials[at + i].value);

@@ -43,8 +43,9 @@ void append_segments(std::vector<const Segment*>& to, const Buffers& buffers) {
   for (const Buffer& buffer : buffers.list()) to.push_back(&buffer.segment);
 }
 
-void write_buffers(Arena& arena, const Buffers& buffers) {
+void write_buffers(Arena& arena, const Buffers& buffers, std::string_view but) {
   for (const Buffer& buffer : buffers.list()) {
+    if (buffer.segment.name == but) continue;
     arena.fill_slack(buffer.segment);
     const auto to = arena.data(buffer.segment);
     if (buffer.bytes.empty()) {

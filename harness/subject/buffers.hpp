@@ -38,8 +38,9 @@ class Buffers {
 };
 
 void append_segments(std::vector<const Segment*>&, const Buffers&);
-// Inputs with their bytes, outputs and slack with their fill.
-void write_buffers(Arena&, const Buffers&);
+// Inputs with their bytes, outputs and slack with their fill; the buffer named `but` stays as it
+// is.
+void write_buffers(Arena&, const Buffers&, std::string_view but = "");
 // Adds strays and changed inputs to the reply, and puts both right for the next call.
 void inspect_buffers(Arena&, const Buffers&, Reply&);
 

@@ -291,7 +291,7 @@ void Subject::Impl::run(const AbiProblem& problem, const CallBytes& bytes,
     deaths_written = session.deaths();
     ++version;
   }
-  write_buffers(arena, operands);
+  write_buffers(arena, operands, options.same_workspace ? "workspace" : "");
   wire::Request request;
   request.kind = wire::Kind::run;
   request.weights_version = version;

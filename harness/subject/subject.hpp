@@ -115,6 +115,7 @@ struct CallOptions {
       0xff};       // fills y and workspace before the call (0xff: NaN in every float type)
   bool y_at_m0{};  // with m = 0: a y of one row that may not be written, in place of NULL
   bool one_cpu{};  // run() finds the process narrowed to one CPU; plan() and pack() saw them all
+  bool same_workspace{};  // the workspace holds what the call before left there (on the host)
 };
 
 struct PluginInfo {

@@ -139,6 +139,18 @@ void change_after_a_hundred_calls(const Task& task) {
   change_after(seen, 100, task);
 }
 
+// Its own mark of an earlier call, in what should be rubbish, and an answer that depends on it.
+void count_in_workspace(const Task& task) {
+  constexpr std::uint64_t mark = 0x77346b65726e656cu;
+  std::uint64_t seen = 0;
+  if (task.workspace.bytes < sizeof seen) return;
+  std::memcpy(&seen, task.workspace.data, sizeof seen);
+  std::memcpy(task.workspace.data, &mark, sizeof mark);
+  if (seen != mark) return;
+  const float y = load_float(task.problem.y_type, task.y.data, 0);
+  store_word(task.problem.y_type, task.y.data, 0, round_to(task.problem.y_type, y + 1));
+}
+
 // Y as it was found, [m][n].
 std::unique_ptr<float[]>& found() {
   static std::unique_ptr<float[]> only;
@@ -199,6 +211,10 @@ constexpr Bug rows[] = {
     {.name = "mutant.drifts_after_100",
      .copies = "cheat: drift after many calls",
      .after = change_after_a_hundred_calls},
+    {.name = "mutant.counts_in_workspace",
+     .copies = "class INIT: locks and counters in the workspace taken as zero on entry",
+     .after = count_in_workspace,
+     .workspace_bytes = 64},
     {.name = "mutant.adds_to_y",
      .copies = "class INIT: Y taken as zero on entry",
      .before = keep_y,

@@ -192,6 +192,7 @@ w4_status plan_mutant(const w4_kernel* self, const w4_problem* problem, w4_plan*
   const Answer answer = consider(task);
   w4_plan plan{};
   plan.struct_bytes = out->struct_bytes;
+  plan.workspace_bytes = bug.workspace_bytes;
   plan.claims = all_claims;
   plan.path = bug.path ? bug.path : healthy_path;
   plan.contract = bug.contract                       ? bug.contract(task.problem)
@@ -214,6 +215,7 @@ w4_status run_mutant(const w4_kernel* self, w4_call* host_call) {
   task.x = call.x;
   task.x_scale = call.x_scale;
   task.y = call.y;
+  task.workspace = call.workspace;
   const w4_status status = run_task(task);
   if (status == W4_OK && host_call->struct_bytes >= sizeof(w4_call)) {
     const char* path = task.bug->path ? task.bug->path : healthy_path;

@@ -26,7 +26,7 @@ struct Task {
   const Bug* bug{};
   w4_weight weight{};
   w4_in x{}, x_scale{};
-  w4_out y{};
+  w4_out y{}, workspace{};
 };
 
 // A row of the table. NULL hooks are healthy; a hook stands in for its healthy twin below.
@@ -58,7 +58,8 @@ struct Bug {
   void (*on_refusal)(const Task&){};  // run() was asked for what plan() declines
   const char* (*ran)(const Task&){};  // the path reported by run()
   const char* (*contract)(const w4_problem&){};
-  const char* path{};            // that plan() and run() name, in place of healthy_path
+  const char* path{};  // that plan() and run() name, in place of healthy_path
+  std::uint64_t workspace_bytes{};
   bool accepts_anything{};       // plan() says yes to contradictions, run() refuses nothing
   bool runs_what_it_declines{};  // plan() is healthy, run() does not ask it
   bool gives_no_reason{};        // when it declines

@@ -110,6 +110,15 @@ float x_in_bf16(const Task& task, std::int64_t m, std::int64_t k) {
   return bf16_to_float(float_to_bf16(activation(task, m, k)));
 }
 
+const char* not_f16_x(const Task& task) {
+  return task.problem.x_type == W4_F16 ? nullptr : "X is not f16";
+}
+
+float x_without_subnormals(const Task& task, std::int64_t m, std::int64_t k) {
+  const float x = activation(task, m, k);
+  return std::fabs(x) < 0x1p-14F ? 0.0F : x;
+}
+
 float x_without_nan(const Task& task, std::int64_t m, std::int64_t k) {
   const float x = activation(task, m, k);
   return std::isnan(x) ? 0.0F : x;
@@ -215,6 +224,10 @@ constexpr Bug rows[] = {
      .copies = "class DISPATCH: an fp16 path that computes in bf16",
      .harmless = bf16_x,
      .x = x_in_bf16},
+    {.name = "mutant.x_subnormal_flushed",
+     .copies = "class OVERFLOW: subnormal f16 activations flushed to zero",
+     .harmless = not_f16_x,
+     .x = x_without_subnormals},
     {.name = "mutant.nan_to_zero",
      .copies = "class OVERFLOW: a NaN of X turns finite",
      .x = x_without_nan},
