@@ -44,6 +44,11 @@ struct Problem {
 
 // Which kernel family: mul f16, bf16, f32; s8, e4m3; s4.
 bool is_w4a16(const Problem&);
+// x is stored wider than it is multiplied: the kernel quantises it, per row and x_group, by
+// absolute maximum.
+bool quantises_x(const Problem&);
+// A call brings x_scale: x is quantised, and not by the kernel.
+bool has_x_scale(const Problem&);
 
 // Canonical order, defaults left out. parse_problem(to_string(p)) == p for every p that
 // parse_problem can return.

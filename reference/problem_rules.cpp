@@ -167,4 +167,12 @@ bool is_w4a16(const Problem& p) {
   return bits_of(p.mul) > 8;
 }
 
+bool quantises_x(const Problem& p) {
+  return bits_of(p.x) > bits_of(p.mul);
+}
+
+bool has_x_scale(const Problem& p) {
+  return !is_w4a16(p) && !quantises_x(p);
+}
+
 }  // namespace w4

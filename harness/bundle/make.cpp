@@ -30,10 +30,13 @@ std::string formula(const Problem& p) {
                        : p.zero == Zero::add_8      ? "(q-8)*s+z"
                                                     : "(q-z)*s";
   std::string text = "y[m,n] = sum over k of x[m,k]*" + std::string(weight);
-  if (!is_w4a16(p)) text += "*x_scale[m,k//x_group]";
+  if (has_x_scale(p)) text += "*x_scale[m,k//x_group]";
   if (p.bias != Type::none) text += ", plus bias[n]";
   text += p.order == Order::none ? "; s, z of row k//group" : "; s, z of row g_idx[k]";
   if (p.zero == Zero::code_m1) text += "; zero holds z-1";
+  if (!is_w4a16(p) && quantises_x(p))
+    text += "; x is quantised to " + std::string(to_string(p.mul)) +
+            " by the kernel, per row and x_group, by absolute maximum";
   return text;
 }
 

@@ -272,14 +272,6 @@ Activations ordinary_rows(const Problem& p, std::int64_t m) {
   return x;
 }
 
-bool quantises_x(const Problem& p) {
-  return bits_of(p.x) > bits_of(p.mul);
-}
-
-bool has_x_scale(const Problem& p) {
-  return !is_w4a16(p) && !quantises_x(p);
-}
-
 double x_unit(const Problem& p) {
   if (!quantises_x(p)) return 1;
   return p.mul == Type::s4 ? 7 : 127;

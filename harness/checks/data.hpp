@@ -54,10 +54,6 @@ Activations ordinary_rows(const Problem&, std::int64_t m);
 
 // Rows of zeros of the problem's x type; x_scale 1 where the type has scales.
 Activations zero_rows(const Problem&, std::int64_t m);
-bool has_x_scale(const Problem&);
-// x is stored wider than it is multiplied: the kernel quantises it, per row and x_group, by
-// absolute maximum.
-bool quantises_x(const Problem&);
 // The activation that stands for 1: where x is quantised the absolute maximum of each block must be
 // exactly 127 (s4: 7) for the scale to be 1, so all probes use that.
 double x_unit(const Problem&);

@@ -14,6 +14,7 @@
 #include "harness/fixture/tensors.hpp"
 #include "reference/error.hpp"
 #include "suites/support/judge.hpp"
+#include "suites/support/types.hpp"
 
 namespace {
 
@@ -132,6 +133,29 @@ TEST_CASE("right outputs of every kind of problem pass") {
       CHECK(!is_red(c));
     }
   }
+}
+
+TEST_CASE("every x, mul and y that go together make a file that can be judged") {
+  const Folder folder;
+  std::size_t count = 0;
+  for (const auto& line : lines_of_types("m=1 n=8 k=8")) {
+    INFO(line);
+    const Problem p = parse_problem(line);
+    if (p.y != Type::f32) continue;  // for time: y is not x
+    ++count;
+    make_bundle(options_for({line}, folder.file("a.h5")));
+    const auto bundle = read_bundle(folder.file("a.h5"));
+    const bool brought = bits_of(p.mul) <= 8 && p.x == p.mul;
+    for (const auto& c : bundle.cases) {
+      CHECK(bundle.file.datasets.contains(c.name + "/x_scale") == brought);
+      const auto& formula = text_attribute(bundle.file, c.name, "formula");
+      CHECK((formula.find("*x_scale[") != std::string::npos) == brought);
+      CHECK((formula.find("x is quantised to") != std::string::npos) == (p.x != p.mul));
+    }
+    fill_bundle(folder.file("a.h5"), folder.file("b.h5"), right);
+    CHECK(judge_bundle(folder.file("b.h5"), {}, {}, {}).faults.empty());
+  }
+  CHECK(count > 12);
 }
 
 TEST_CASE("a bundle gives the verdicts of a run") {

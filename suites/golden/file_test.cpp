@@ -8,6 +8,7 @@
 #include "harness/fixture/hdf5_file.hpp"
 #include "suites/golden/support.hpp"
 #include "suites/support/property.hpp"
+#include "suites/support/types.hpp"
 
 namespace {
 
@@ -37,6 +38,21 @@ TEST_CASE("the same content gives the same bytes") {
   write_golden(file, folder.file("a.h5"));
   write_golden(file, folder.file("b.h5"));
   CHECK(read_all(folder.file("a.h5")) == read_all(folder.file("b.h5")));
+}
+
+TEST_CASE("every x, mul and y that go together are read as they were written") {
+  const Folder folder;
+  std::size_t count = 0;
+  for (const auto& line : lines_of_types("m=2 n=8 k=33")) {
+    INFO(line);
+    ++count;
+    const auto c = golden_case(line);
+    const auto read = through_file(c, folder).cases.at(0);
+    CHECK(read.call.x == c.call.x);
+    CHECK(read.call.x_scale == c.call.x_scale);
+    CHECK(drift_of(read).empty());
+  }
+  CHECK(count > 20);
 }
 
 TEST_CASE("the exact sums decide every rounding of every output type") {
