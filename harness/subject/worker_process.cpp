@@ -27,6 +27,7 @@ constexpr std::size_t printed_kept = 4096;
 constexpr double hang_up_seconds = 0.2;  // from the end of file on the socket to the warden's word
 constexpr double unwatched_share =
     0.25;                              // of a limit, before anybody counts waiting for a processor
+constexpr double least_told = 0.1;     // times the limit: a shorter extension is not worth a word
 constexpr double most_extension = 19;  // times the limit
 constexpr double sweep_seconds = 8.0;  // the warden gives up killing before that
 
@@ -95,6 +96,12 @@ class Limit {
     extended_ += more;
     deadline_ += duration_of(more);
     return Clock::now() >= deadline_;
+  }
+  // What the limit was, and by how much it was extended.
+  std::string text() const {
+    const std::string limit = seconds_text(seconds_);
+    if (extended_ < least_told * seconds_) return limit;
+    return limit + ", " + seconds_text(extended_) + " of waiting for a processor not counted";
   }
 
  private:
@@ -247,7 +254,7 @@ bool WorkerProcess::receive(void* packet, std::size_t size, double seconds) {
     if (hung_up_) {
       end({.end = End::crashed, .how = "closed its connection without a reply"});
     } else {
-      end({.end = End::timed_out, .how = "no answer within " + seconds_text(seconds)});
+      end({.end = End::timed_out, .how = "no answer within " + limit.text()});
     }
   }
   return false;

@@ -282,22 +282,59 @@ TEST_CASE("a subject made in one thread can be used after that thread has ended"
   CHECK(subject->deaths() == 0);
 }
 
-TEST_CASE("time spent waiting for a processor is not charged to the kernel") {
-  // More threads than processors, so that the worker runs a small part of the time.
-  std::atomic<bool> busy{true};
-  std::vector<std::jthread> crowd;
-  for (unsigned i = 0; i < 3 * std::max(2u, std::thread::hardware_concurrency()); ++i)
-    crowd.emplace_back([&] {
-      while (busy) {
-      }
-    });
+namespace {
+
+// More threads than processors, so that a worker runs a small part of the time.
+class Crowd {
+ public:
+  Crowd() {
+    for (unsigned i = 0; i < 3 * std::max(2u, std::thread::hardware_concurrency()); ++i)
+      threads_.emplace_back([this] {
+        while (busy_) {
+        }
+      });
+  }
+  ~Crowd() { busy_ = false; }
+  Crowd(const Crowd&) = delete;
+  Crowd& operator=(const Crowd&) = delete;
+
+ private:
+  std::atomic<bool> busy_{true};
+  std::vector<std::jthread> threads_;
+};
+
+struct Timed {
+  Reply reply;
+  std::chrono::milliseconds took{};
+};
+
+Timed spin_in_a_crowd(std::uint32_t milliseconds) {
+  const Crowd crowd;
   const Problem p = probe_problem();
   const auto began = std::chrono::steady_clock::now();
-  const Reply reply = run_once(W4_PROBE_PLUGIN, "probe.raw", p,
-                               probe_weights(p, {ProbeOp::spin, {}, 300}), {}, short_limits());
-  const auto took = std::chrono::steady_clock::now() - began;
-  busy = false;
+  Timed out{run_once(W4_PROBE_PLUGIN, "probe.raw", p,
+                     probe_weights(p, {ProbeOp::spin, {}, milliseconds}), {}, short_limits()),
+            {}};
+  out.took = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::steady_clock::now() - began);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("time spent waiting for a processor is not charged to the kernel") {
+  const auto [reply, took] = spin_in_a_crowd(300);
   INFO(reply.how);
   CHECK(reply.answered());
   if (took < std::chrono::milliseconds(600)) SKIP("the crowd was too small to show anything");
+}
+
+TEST_CASE("a limit that waiting has extended is told with the waiting") {
+  const auto [reply, took] = spin_in_a_crowd(60'000);
+  INFO(reply.how);
+  CHECK(reply.end == End::timed_out);
+  CHECK(reply.how.starts_with("no answer within 0.5 s"));
+  if (took < std::chrono::milliseconds(1000)) SKIP("the crowd was too small to show anything");
+  CHECK(reply.how.starts_with("no answer within 0.5 s, "));
+  CHECK(reply.how.ends_with(" of waiting for a processor not counted inside run()"));
 }

@@ -21,7 +21,8 @@ void check_crash(const std::string& kernel, int signal, const std::string& how) 
 void check_late(const std::string& kernel, const std::string& how) {
   const Reply reply = run_hostile(kernel, {}, short_limits());
   CHECK(reply.end == End::timed_out);
-  CHECK(reply.how.find(how) == 0);
+  CHECK(reply.how.starts_with(how));
+  CHECK(reply.how.ends_with(" inside run()"));  // a busy machine puts its waiting between them
 }
 
 Reply healthy(const std::string& kernel) {
@@ -72,13 +73,13 @@ TEST_CASE("hostile.closes_descriptors") {
   check_crash("closes_descriptors", 0, "closed its connection without a reply inside run()");
 }
 TEST_CASE("hostile.loop_forever") {
-  check_late("loop_forever", "no answer within 0.5 s inside run()");
+  check_late("loop_forever", "no answer within 0.5 s");
 }
 TEST_CASE("hostile.sleeps") {
-  check_late("sleeps", "no answer within 0.5 s inside run()");
+  check_late("sleeps", "no answer within 0.5 s");
 }
 TEST_CASE("hostile.stops_itself") {
-  check_late("stops_itself", "stopped by signal 19 (SIGSTOP) inside run()");
+  check_late("stops_itself", "stopped by signal 19 (SIGSTOP)");
 }
 
 #if !defined(__SANITIZE_ADDRESS__)  // the memory limit is off under the sanitizer
@@ -196,7 +197,8 @@ TEST_CASE("hostile.plan_crashes and plan_hangs") {
   CHECK(crashed.how ==
         "signal 11 (SIGSEGV) inside plan(), writing address 0x8, outside all buffers");
   CHECK(late.end == End::timed_out);
-  CHECK(late.how == "no answer within 0.5 s inside plan()");
+  CHECK(late.how.starts_with("no answer within 0.5 s"));
+  CHECK(late.how.ends_with(" inside plan()"));
 }
 TEST_CASE("hostile.plan_lies_packed and plan_lies_workspace: refused before any memory is taken") {
   const Reply packed = run_hostile("plan_lies_packed"),

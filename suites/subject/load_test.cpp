@@ -85,7 +85,9 @@ TEST_CASE("unusable plugins: an exit at load") {
   CHECK(bad("ctor") == "exited with status 0 before it said which kernels it has");
 }
 TEST_CASE("unusable plugins: a hang at load") {
-  CHECK(bad("hang") == "no answer within 5 s before it said which kernels it has");
+  const auto how = bad("hang");
+  CHECK(how.starts_with("no answer within 5 s"));
+  CHECK(how.ends_with(" before it said which kernels it has"));
 }
 TEST_CASE("unusable plugins: no such file, a folder, no library") {
   CHECK(cause_of("/nowhere/libw4_none.so") == "there is no such file");
