@@ -61,7 +61,15 @@ std::string heading(const RunResult& run, const FailureGroup& group, bool colour
 
 std::string what_line(const RunResult& run, const RunCase& c) {
   if (!run.kernels[c.kernel].never_judged || is_judged(c)) return c.verdict.reason;
-  return "never judged: the kernel declined every problem: " + c.verdict.reason;
+  const bool accepted = std::any_of(run.plans.begin(), run.plans.end(), [&](const RunPlan& plan) {
+    return plan.kernel == c.kernel && plan.accepted;
+  });
+  const bool no_answer = c.verdict.outcome != Outcome::unsupported;
+  return std::string("never judged: ") +
+         (no_answer  ? "no check came to a verdict: "
+          : accepted ? "the kernel takes the problem, the check does not: "
+                     : "the kernel declined every problem: ") +
+         c.verdict.reason;
 }
 
 // Which causes of a kernel get a paragraph: enough to see what is broken, not every echo of it.

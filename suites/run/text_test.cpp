@@ -66,6 +66,22 @@ report: r.json
 )");
 }
 
+TEST_CASE("text: never judged says whether the kernel or the check declined") {
+  RunResult run = red_sample();
+  const auto said = [&] {
+    const std::string text = run_text(run, {});
+    const auto at = text.find("never judged: ") + 14;
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  run.plans = {{0, 0, true, "loop", ""}, {1, 0, false, "", "no act-order"}};
+  CHECK(said() == "the kernel declined every problem: no act-order");
+  run.plans.push_back({1, 1, true, "loop", ""});
+  CHECK(said() == "the kernel takes the problem, the check does not: no act-order");
+  for (RunCase& c : run.cases)
+    if (c.kernel == 1 && c.check == "exact.zero") c.verdict = with(Outcome::not_run, "not held");
+  CHECK(said() == "no check came to a verdict: not held");
+}
+
 TEST_CASE("text: verbose names every case that was not judged and shows evidence") {
   const std::string text = run_text(red_sample(), {false, true, {}});
   CHECK(text.find("  cpu.b   exact.zero   m=4 n=64 k=512 g=128 zero=code   no act-order\n") !=
