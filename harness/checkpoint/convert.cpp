@@ -191,17 +191,18 @@ Draft draft_of(const NewLayer& layer, const Layout& layout) {
   return {layer, std::move(w), std::move(words)};
 }
 
-const Writer& writer_of(const std::string& layout) {
+const Writer& writer_of(const std::string& layout, const std::string& out) {
   for (const Writer& writer : writers)
     if (writer.layout == layout) return writer;
-  throw Error("layout " + in_quotes(layout) + " is not one of a checkpoint: " +
-              some_of(checkpoint_layouts(), checkpoint_layouts().size()));
+  fail_input(out, "convert",
+             "layout " + in_quotes(layout) + " is not one of a checkpoint: " +
+                 some_of(checkpoint_layouts(), checkpoint_layouts().size()));
 }
 
 std::string stem_of(const std::string& out) {
   const std::filesystem::path path(out);
   if (path.extension() != ".safetensors" || path.stem().empty())
-    throw Error("the name must end in .safetensors");
+    fail_input(out, "convert", "the name must end in .safetensors");
   return path.stem().string();
 }
 
@@ -217,13 +218,13 @@ const std::vector<std::string>& checkpoint_layouts() {
 }
 
 std::vector<std::string> write_layer(const NewLayer& layer, const std::string& layout,
-                                     const std::string& out) {
+                                     const std::string& in, const std::string& out) {
   std::vector<std::byte> file;
-  std::string config, stem;
+  std::string config;
   std::vector<std::string> warnings;
+  const Writer& writer = writer_of(layout, out);
+  const auto stem = stem_of(out);
   try {
-    const Writer& writer = writer_of(layout);
-    stem = stem_of(out);
     Draft draft = draft_of(layer, *find_layout(layout));
     config = writer.draft(draft);
     if (!layer.bias_dtype.empty()) draft.add("bias", layer.bias_dtype, {draft.w.n}, layer.bias);
@@ -234,7 +235,7 @@ std::vector<std::string> write_layer(const NewLayer& layer, const std::string& l
     warnings = back.warnings;
   } catch (const Error& e) {
     if (e.blame() == Blame::internal) throw;
-    fail_input(out, "convert", e.what());
+    fail_input(in, "convert", e.what());
   }
   const auto beside = std::filesystem::path(out).replace_filename(stem + ".config.json").string();
   write_files({{beside, std::as_bytes(std::span(config))}, {out, file}});
@@ -256,7 +257,7 @@ Converted convert_layer(const std::string& in, const std::string& prefix, V1Zero
   Converted result{layer.prefix, layer.format, warning_lines(checkpoint)};
   for (const auto& line : warning_lines(checkpoint, layer)) result.warnings.push_back(line);
   const auto shown = layer.prefix.empty() ? "-" : printable(layer.prefix);
-  for (const auto& line : write_layer(fresh, to_layout, out))
+  for (const auto& line : write_layer(fresh, to_layout, in, out))
     if (std::find(layer.warnings.begin(), layer.warnings.end(), line) == layer.warnings.end())
       result.warnings.push_back(out + ": " + shown + ": " + line);
   return result;

@@ -23,10 +23,11 @@ struct NewLayer {
 
 // Writes OUT (*.safetensors) and its `<stem>.config.json`, which open_checkpoint and read_layer
 // (with reader D1) read back as the same weight: that is checked before anything is written.
-// Returns what read_layer warns of the new layer. Throws Error(input) `out: convert: cause` for a
-// layout that is not of a checkpoint or cannot express the matrix, `out: write: cause`.
+// Returns what read_layer warns of the new layer. Throws Error(input) `in: convert: cause` where
+// the layout cannot express the matrix, which is what file `in` holds; `out: convert: cause` for a
+// layout or a name that no checkpoint has, `out: write: cause`.
 std::vector<std::string> write_layer(const NewLayer&, const std::string& layout,
-                                     const std::string& out);
+                                     const std::string& in, const std::string& out);
 
 struct Converted {
   std::string prefix, from;           // the format that was read

@@ -48,7 +48,7 @@ inline void shuffle_groups(QuantizedMatrix& w, Walk walk) {
 inline std::string write_matrix(const TemporaryFolder& folder, const QuantizedMatrix& w,
                                 const std::string& layout) {
   const std::string path = folder / "m.safetensors";
-  write_layer({"l", w, "", {}}, layout, path);
+  write_layer({"l", w, "", {}}, layout, "a matrix", path);
   return path;
 }
 

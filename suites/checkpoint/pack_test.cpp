@@ -4,6 +4,7 @@
 #include "harness/fixture/pack.hpp"
 
 #include <limits>
+#include <map>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -25,6 +26,7 @@ struct Arrays {
   std::vector<float> zeros = std::vector<float>(2 * 8, 3.0f);
   std::vector<std::int32_t> g_idx{};
   std::string scale_type{};
+  std::map<std::string, std::int64_t> sizes{};  // attributes
 };
 
 std::string pack_error(const Arrays& arrays, const std::string& layout = "gptq_v2") {
@@ -39,6 +41,7 @@ std::string pack_error(const Arrays& arrays, const std::string& layout = "gptq_v
     file.array("g_idx", rows, arrays.g_idx);
   }
   if (!arrays.scale_type.empty()) file.attribute("scale_type", arrays.scale_type);
+  for (const auto& [name, value] : arrays.sizes) file.attribute(name, value);
   file.commit();
   return error_of([&] { pack_layer(folder / "in.h5", layout, folder / "out.safetensors"); });
 }
@@ -113,6 +116,37 @@ TEST_CASE("pack: arrays that contradict themselves are refused") {
   a.scale_type = "f8";
   CHECK_THAT(pack_error(a), ContainsSubstring("scale_type is \"f8\""));
   CHECK_THAT(pack_error({}, "kpack:01234567"), ContainsSubstring("is not one of a checkpoint"));
+}
+
+TEST_CASE("pack: attributes that contradict the arrays are refused by name") {
+  const auto says = [](const Arrays& arrays) {
+    const auto error = pack_error(arrays, "compressed_tensors");
+    const auto at = error.find("in.h5: read: ");
+    return at == std::string::npos ? error : error.substr(at + 13);
+  };
+  Arrays a;
+  a.sizes = {{"K", 64}, {"N", 8}, {"group", 32}};
+  CHECK(says(a).empty());
+  a.sizes = {{"K", 65}};
+  CHECK(says(a) == "attribute K is 65: codes is [64, 8]");
+  a.sizes = {{"N", 7}};
+  CHECK(says(a) == "attribute N is 7: codes is [64, 8]");
+  for (const bool listed : {false, true}) {
+    a.g_idx.clear();
+    for (int k = 0; listed && k < 64; ++k) a.g_idx.push_back(k / 32);
+    for (const std::int64_t group : {0, -1}) {
+      a.sizes = {{"group", group}};
+      CHECK(says(a) == "attribute group is " + std::to_string(group) + ": must be at least 1");
+    }
+    a.sizes = {{"group", 7}};
+    CHECK(says(a) == (listed ? "attribute group is 7: g_idx has groups of 32"
+                             : "attribute group is 7: K = 64 makes 10 such groups, scales has 2"));
+  }
+  // An order of its own: more groups than K and the attribute make are only left out.
+  for (auto& group : a.g_idx) group = 1 - group;
+  CHECK(says(a) == "attribute group is 7: K = 64 makes 10 such groups, scales has 2");
+  a.sizes = {{"group", 32}};
+  CHECK(says(a).empty());
 }
 
 TEST_CASE("pack: a file that is no HDF5 file is refused") {
@@ -229,7 +263,7 @@ TEST_CASE("pack: a damaged file is refused in one line, or packed whole; never h
       return;
     }
     ++refused;
-    CHECK((error.starts_with(in + ": read: ") || error.starts_with(out + ": convert: ")));
+    CHECK((error.starts_with(in + ": read: ") || error.starts_with(in + ": convert: ")));
     CHECK(read_file(out) == "before");
     CHECK(read_file(folder / "out.config.json") == "before");
   };
