@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct BundleOptions {
   std::vector<std::string> claims{"repeatable"};  // of: repeatable batch_invariant row_local
   std::uint64_t seed{7};
   std::string out;
+  std::function<bool()> stop;  // asked before each call: nothing is written once it says true
 };
 
 struct LeftOut {
@@ -36,7 +38,8 @@ struct BundleSummary {
 std::uint64_t read_claims(const std::vector<std::string>&);
 
 // Runs every check that a bundle can hold on a recorder and writes what it asks. Only operands are
-// written, and y as a blank that reads as the call's poison. Error(input) `path: step: cause`.
+// written, and y as a blank that reads as the call's poison. Error(input) `path: step: cause`,
+// `path: write: interrupted` where `stop` said so.
 BundleSummary make_bundle(const BundleOptions&);
 
 struct BundleJudgement {

@@ -171,7 +171,10 @@ BundleSummary make_bundle(const BundleOptions& options) {
   BundlePlans plans;
   plans.claims = W4_REPEATABLE | W4_BATCH_INVARIANT | W4_ROW_LOCAL;  // so that all calls are made
   for (const auto& p : options.problems) plans.problems.insert(problem_key(to_abi(p.problem)));
-  Recorder recorder(options.kernel, plans);
+  const auto go_on = [&] {
+    if (options.stop && options.stop()) fail_input(options.out, "write", "interrupted");
+  };
+  Recorder recorder(options.kernel, plans, go_on);
   Writer writer(options);
   LeftOutList left_out;
   for (const Unit& unit : schedule_for(options, plans).units) {
@@ -181,6 +184,7 @@ BundleSummary make_bundle(const BundleOptions& options) {
     declared.contract = options.contract;
     std::vector<std::string> held;
     for (const Check* check : unit.checks) {
+      go_on();
       if (const auto why = cannot_hold(*check, p); !why.empty()) {
         left_out.add(check->id, why);
         continue;
@@ -203,6 +207,7 @@ BundleSummary make_bundle(const BundleOptions& options) {
     writer.problem(p, held);
   }
   if (writer.cases() == 0) fail_input(options.out, "make", "no check can be put into a file");
+  go_on();
   writer.commit();
   std::error_code ignored;
   const auto bytes = std::filesystem::file_size(options.out, ignored);

@@ -59,8 +59,8 @@ std::vector<std::uint32_t> right_words(const Problem& p, const WeightBytes& weig
   return fast::multiply(x, matrix, dequant, p.mul, p.y);
 }
 
-Recorder::Recorder(std::string kernel, BundlePlans plans)
-    : kernel_(std::move(kernel)), plans_(std::move(plans)) {}
+Recorder::Recorder(std::string kernel, BundlePlans plans, std::function<void()> before_call)
+    : kernel_(std::move(kernel)), plans_(std::move(plans)), before_call_(std::move(before_call)) {}
 
 void Recorder::begin(const Problem& p) {
   problem_ = p;
@@ -85,6 +85,7 @@ Reply Recorder::bind(const AbiProblem& p, const WeightBytes& weights, const Call
 
 Reply Recorder::run(const AbiProblem& abi, const CallBytes& call, const CallOptions& options) {
   require(weights_ != nullptr, "bind() before run()");
+  before_call_();
   ++calls_;
   Problem p = problem_;
   p.m = abi.p.m;

@@ -2,6 +2,7 @@
 // Stands where a kernel does while a bundle is made: answers right, and keeps what it was asked.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -25,7 +26,8 @@ std::vector<std::uint32_t> right_words(const Problem&, const WeightBytes&, const
 
 class Recorder final : public KernelPort {
  public:
-  Recorder(std::string kernel, BundlePlans plans);
+  // `before_call` may throw, which ends the recording.
+  Recorder(std::string kernel, BundlePlans plans, std::function<void()> before_call);
 
   // What is asked from now on belongs to this problem.
   void begin(const Problem&);
@@ -46,6 +48,7 @@ class Recorder final : public KernelPort {
   std::string kernel_;
   PluginInfo plugin_;
   BundlePlans plans_;
+  std::function<void()> before_call_;
   Problem problem_;
   CallCounter counter_;
   std::shared_ptr<const WeightBytes> weights_;

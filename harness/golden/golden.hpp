@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -44,7 +45,9 @@ struct GoldenFile {
 
 // The case of a problem as today's code has it: generated operands (all 16 codes, every zero point,
 // scales of all magnitudes, activations of full significand), or the layer's words.
-GoldenCase record_case(const SuiteProblem&, std::size_t number);
+// `go_on` is called before each of its classes, and may throw.
+GoldenCase record_case(const SuiteProblem&, std::size_t number,
+                       const std::function<void()>& go_on = {});
 // Adds what the kernel gives. Error(input) `kernel: record: cause` where it declines or fails.
 void observe_case(GoldenCase&, KernelPort&);
 

@@ -46,7 +46,8 @@ QuantizedMatrix generic_golden(const CaseContext& c) {
 
 }  // namespace
 
-GoldenCase record_case(const SuiteProblem& from, std::size_t number) {
+GoldenCase record_case(const SuiteProblem& from, std::size_t number,
+                       const std::function<void()>& go_on) {
   GoldenCase c;
   char name[16];
   std::snprintf(name, sizeof name, "%05zu", number);
@@ -60,6 +61,7 @@ GoldenCase record_case(const SuiteProblem& from, std::size_t number) {
   const auto x = generic_rows(c.problem);
   c.call = to_bytes(c.problem, x);
   for (const auto dequant : {Dequant::d1, Dequant::d5, Dequant::d6}) {
+    if (go_on) go_on();
     GoldenClass result{dequant, exact_products(x, matrix, dequant, c.problem.mul), {}};
     for (const auto& v : result.exact) result.y.push_back(round_word(v, c.problem.y));
     c.classes.push_back(std::move(result));

@@ -37,6 +37,9 @@ void watch_signals() {
   noted.sa_flags = SA_RESTART;
   sigaction(SIGINT, &noted, nullptr);
   sigaction(SIGTERM, &noted, nullptr);
+}
+
+void ignore_closed_pipes() {
   std::signal(SIGPIPE, SIG_IGN);
 }
 

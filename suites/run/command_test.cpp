@@ -176,6 +176,37 @@ TEST_CASE("command: an interrupted run reports what it judged and exits 2") {
   CHECK(holds(read_file(json), "\"interrupted\": true"));
 }
 
+TEST_CASE("command: what writes a file stops at the first signal and leaves none") {
+  const std::vector<std::string> commands[] = {
+      {"bundle", "make", "--problem", "m=8 n=512 k=2048 g=128 zero=code"},
+      {"golden", "record", "--problem", "m=64 n=1024 k=1024 zero=code"}};
+  for (const auto& command : commands)
+    for (const int signal : {SIGINT, SIGTERM}) {
+      const TemporaryFolder folder;
+      const std::string out = (folder.path() / "out.h5").string();
+      auto words = command;
+      words.insert(words.end(), {"-o", out});
+      const Ran ran = w4check(words, [&](int process) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        kill(process, signal);
+      });
+      if (ran.code == 2 && holds(ran.err, "HDF5")) SKIP("this build has no HDF5");
+      INFO(command[0] << ' ' << command[1]);
+      CHECK(ran.code == 2);
+      CHECK(ran.out.empty());
+      CHECK(ran.err == out + ": write: interrupted\n");
+      CHECK(std::filesystem::is_empty(folder.path()));
+    }
+}
+
+TEST_CASE("command: a command that does not look for signals is ended by the first") {
+  const Ran ran = w4check({"list", "kernels", "--plugin", "libw4_bad_hang.so"}, [](int process) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    kill(process, SIGINT);
+  });
+  CHECK(ran.code == -SIGINT);
+}
+
 TEST_CASE("command: a search alone walks what it draws, and shrinks what fails") {
   const TemporaryFolder folder;
   const auto json = folder.path() / "r.json";

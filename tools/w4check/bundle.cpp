@@ -81,6 +81,8 @@ int bundle_make_command(const BundleMakeArgs& args) {
   options.seed = read_seed(args.seed);
   LayerStore store = layer_store();
   options.problems = resolve_all(lines_of(args), options.seed, store);
+  watch_signals();
+  options.stop = interrupted;
   const BundleSummary made = make_bundle(options);
   print(std::to_string(made.cases) + " cases of " + std::to_string(made.problems) +
         (made.problems == 1 ? " problem" : " problems") + ", " + size_text(made.bytes) +
@@ -91,6 +93,7 @@ int bundle_make_command(const BundleMakeArgs& args) {
 
 int bundle_judge_command(const BundleJudgeArgs& args) {
   const std::string command = "w4check bundle judge";
+  watch_signals();
   ReportFiles files = open_reports(args.json, args.junit);
   const Environment host = this_environment();
   std::vector<std::string> wanted;

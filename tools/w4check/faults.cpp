@@ -31,6 +31,7 @@ std::vector<const Fault*> choose_faults(const std::vector<std::string>& patterns
 }  // namespace
 
 int faults_command(const FaultsArgs& args) {
+  watch_signals();
   const std::vector<const Fault*> chosen = choose_faults(args.kernels);
   const WorkerLimits limits = read_timeout(args.timeout);
   const int jobs = read_jobs(args.jobs);

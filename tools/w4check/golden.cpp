@@ -5,6 +5,7 @@
 #include "harness/report/json.hpp"
 #include "harness/report/log.hpp"
 #include "harness/report/text.hpp"
+#include "harness/run/interrupt.hpp"
 #include "harness/table_text.hpp"
 #include "reference/error.hpp"
 #include "tools/w4check/command.hpp"
@@ -42,6 +43,10 @@ std::map<std::string, std::string> provenance_of(const GoldenRecordArgs& args,
           {"seed", seed}};
 }
 
+void go_on(const GoldenRecordArgs& args) {
+  if (interrupted()) fail_input(args.out, "write", "interrupted");
+}
+
 // What the kernel gave, and where.
 void observe(GoldenFile& golden, const GoldenRecordArgs& args, const Environment& host) {
   const std::string command = "w4check golden record";
@@ -49,7 +54,10 @@ void observe(GoldenFile& golden, const GoldenRecordArgs& args, const Environment
   const auto chosen = choose_kernels(load_plugins(plugins, {}), {args.kernel}, command);
   if (chosen.size() != 1) fail_input(command, "--kernel", "one kernel is expected");
   Subject subject(*chosen.front().plugin.info, chosen.front().name, {});
-  for (GoldenCase& c : golden.cases) observe_case(c, subject);
+  for (GoldenCase& c : golden.cases) {
+    go_on(args);
+    observe_case(c, subject);
+  }
   golden.provenance["kernel"] = subject.kernel();
   golden.provenance["device"] = chosen.front().on_device ? host.device : host.cpu;
   golden.provenance["driver"] = host.driver;
@@ -74,15 +82,18 @@ std::string count_text(std::size_t count, const char* what) {
 int golden_record_command(const GoldenRecordArgs& args) {
   LayerStore store = layer_store();
   GoldenFile golden;
-  for (const auto& problem : resolve_all(lines_of(args, store), read_seed(args.seed), store)) {
+  const auto problems = resolve_all(lines_of(args, store), read_seed(args.seed), store);
+  watch_signals();
+  for (const auto& problem : problems) {
     if (problem.problem.m < 1) fail_input(args.out, "record", "m is at least 1");
-    golden.cases.push_back(record_case(problem, golden.cases.size() + 1));
+    golden.cases.push_back(record_case(problem, golden.cases.size() + 1, [&] { go_on(args); }));
   }
   char seed[24];
   std::snprintf(seed, sizeof seed, "0x%llx",
                 static_cast<unsigned long long>(golden.cases.front().problem.seed));
   golden.provenance = provenance_of(args, seed);
   if (!args.kernel.empty()) observe(golden, args, this_environment());
+  go_on(args);
   const auto hash = write_golden(golden, args.out);
   print(count_text(golden.cases.size(), "case") + "   content_sha256 " + hash +
         "\nreport: " + args.out + "\n");

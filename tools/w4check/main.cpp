@@ -12,7 +12,7 @@
 #include "tools/w4check/session.hpp"
 
 int main(int argc, char** argv) {
-  w4::watch_signals();
+  w4::ignore_closed_pipes();
   try {
     const int code = w4::parse_command_line(argc, argv)();
     // What could not be printed is lost; a reader that has gone away wanted no more.

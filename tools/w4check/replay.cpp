@@ -3,6 +3,7 @@
 #include "harness/report/log.hpp"
 #include "harness/report/progress.hpp"
 #include "harness/report/text.hpp"
+#include "harness/run/interrupt.hpp"
 #include "harness/run/repro.hpp"
 #include "reference/error.hpp"
 #include "tools/w4check/command.hpp"
@@ -37,6 +38,7 @@ int replay_command(const ReplayArgs& args) {
   if (const std::string* data = repro.problem.find("data"); data && data->starts_with("bundle:"))
     return bundle_judge_command(
         {decode_value(data->substr(7)), "", args.json, args.junit, {repro.check}, args.verbose});
+  watch_signals();
   Suite suite;
   suite.limits = read_timeout(args.timeout);
   suite.checks = {exactly(choose_checks({repro.check}, command), repro.check,

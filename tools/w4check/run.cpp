@@ -5,6 +5,7 @@
 #include "harness/report/log.hpp"
 #include "harness/report/progress.hpp"
 #include "harness/report/text.hpp"
+#include "harness/run/interrupt.hpp"
 #include "harness/run/select.hpp"
 #include "reference/error.hpp"
 #include "tools/w4check/command.hpp"
@@ -88,6 +89,7 @@ void require_device(const Suite& suite) {
 }  // namespace
 
 int run_command(const RunArgs& args) {
+  watch_signals();
   check_usage(args);
   Suite suite;
   suite.limits = read_timeout(args.timeout);
