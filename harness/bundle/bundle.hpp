@@ -42,11 +42,18 @@ std::uint64_t read_claims(const std::vector<std::string>&);
 // `path: write: interrupted` where `stop` said so.
 BundleSummary make_bundle(const BundleOptions&);
 
+// Of the table's checks, how many a bundle holds for a problem.
+struct HeldChecks {
+  std::string problem;
+  std::size_t held{}, of{};
+};
+
 struct BundleJudgement {
   RunResult run;
   std::size_t cases{};
   std::vector<std::string> faults;  // missing, misshapen and untouched outputs, a sentence each
   std::vector<LeftOut> left_out;
+  std::vector<HeldChecks> held;  // of each problem
 };
 
 // The verdicts on what was filled in. `checks` ids to judge, empty: all that are recorded. A

@@ -44,6 +44,18 @@ std::string call_key(const std::string& weights, const AbiProblem& p, const Call
                  std::to_string(poison) + "\n");
 }
 
+std::string asked_key(const std::string& problem, const std::string& checks) {
+  return hash_of("problem " + problem + "\nchecks " + checks + "\n");
+}
+
+std::string asked_key(const std::string& contract, const std::string& claims,
+                      const std::vector<std::string>& problems) {
+  std::string text = "contract " + std::to_string(contract.size()) + " " + contract + "\nclaims " +
+                     std::to_string(claims.size()) + " " + claims + "\n";
+  for (const auto& key : problems) text += key + "\n";
+  return hash_of(text);
+}
+
 Plan BundlePlans::plan(const AbiProblem& p) const {
   Plan plan;
   plan.path = "bundle";

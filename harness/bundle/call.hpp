@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "harness/subject/subject.hpp"
 
@@ -17,6 +18,12 @@ std::string problem_key(const AbiProblem&);
 std::string weights_key(const AbiProblem&, const WeightBytes&);  // SHA-256, hex
 std::string call_key(const std::string& weights_key, const AbiProblem&, const CallBytes&,
                      std::uint8_t poison);
+
+// What a bundle asks, by content: the line of a problem and the checks held for it; and of the
+// whole file the contract, the claims, and the keys of its problems in their order.
+std::string asked_key(const std::string& problem, const std::string& checks);
+std::string asked_key(const std::string& contract, const std::string& claims,
+                      const std::vector<std::string>& problems);
 
 // Numbers equal calls: the same call twice after one bind is two calls (effect.repeat asks for
 // that), and the same call after another bind of the same weights is the first one again.

@@ -81,14 +81,28 @@ void read_claims_of(Bundle& bundle) try {
   fail_input(bundle.path, "read", std::string("attribute claims of /: ") + error.what());
 }
 
+// What a person might cut to get a green.
 void read_problems(Bundle& bundle) {
+  const auto fail = [&](const std::string& what) {
+    fail_input(bundle.path, "read",
+               what + " not what they were when " + bundle.generator + " made the file");
+  };
+  std::vector<std::string> keys;
   for (const auto& [name, attributes] : bundle.file.groups) {
     if (!name.starts_with("/problems/")) continue;
     bundle.problems.push_back(generated_problem(bundle.file, name));
-    bundle.checks.push_back(split(text_attribute(bundle.file, name, "checks")));
+    const auto& checks = text_attribute(bundle.file, name, "checks");
+    bundle.checks.push_back(split(checks));
+    keys.push_back(asked_key(text_attribute(bundle.file, name, "problem"), checks));
+    if (text_attribute(bundle.file, name, "key") != keys.back())
+      fail("the problem and the checks of " + name + " (" + to_string(bundle.problems.back()) +
+           ") are");
     bundle.plans.problems.insert(problem_key(to_abi(bundle.problems.back())));
   }
   if (bundle.problems.empty()) fail_input(bundle.path, "read", "no group below /problems");
+  const auto& claims = text_attribute(bundle.file, "/", "claims");
+  if (text_attribute(bundle.file, "/", "key") != asked_key(bundle.plans.contract, claims, keys))
+    fail("the contract, the claims or the list of problems are");
 }
 
 void read_cases(Bundle& bundle) {

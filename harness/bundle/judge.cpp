@@ -78,6 +78,8 @@ BundleJudgement judge_bundle(const std::string& path, const std::vector<std::str
   for (RunCase& c : out.run.cases) c.repro += " data=" + source;
   out.cases = bundle->cases.size();
   out.faults = faults_of(*bundle);
+  for (std::size_t i = 0; i < bundle->problems.size(); ++i)
+    out.held.push_back({to_string(bundle->problems[i]), bundle->checks[i].size(), checks().size()});
   for (const Check& check : checks())
     if (const auto why = not_in_a_bundle(check.id); !why.empty())
       out.left_out.push_back({std::string(check.id), why});

@@ -48,18 +48,17 @@ class Writer {
                     "w4check " + std::string(version()) + " (" + std::string(w4::commit()) + ")");
     file_.attribute("kernel", options.kernel);
     file_.attribute("contract", options.contract);
-    std::string claims;
-    for (const auto& claim : options.claims) claims += (claims.empty() ? "" : " ") + claim;
-    file_.attribute("claims", claims);
+    file_.attribute("claims", words(options.claims));
   }
 
   void problem(const Problem& p, const std::vector<std::string>& checks) {
-    std::string ids;
-    for (const auto& id : checks) ids += (ids.empty() ? "" : " ") + id;
+    const std::string ids = words(checks), line = to_string(p);
     const std::string name = "problems/" + number(problems_++);
     file_.group(name);
-    file_.attribute_of(name, "problem", to_string(p));
+    file_.attribute_of(name, "problem", line);
     file_.attribute_of(name, "checks", ids);
+    keys_.push_back(asked_key(line, ids));
+    file_.attribute_of(name, "key", keys_.back());
   }
 
   void call(const std::string& check, const RecordedCall& c) {
@@ -76,9 +75,18 @@ class Writer {
   }
 
   std::size_t cases() const { return cases_; }
-  void commit() { file_.commit(); }
+  void commit(const BundleOptions& options) {
+    file_.attribute("key", asked_key(options.contract, words(options.claims), keys_));
+    file_.commit();
+  }
 
  private:
+  static std::string words(const std::vector<std::string>& list) {
+    std::string text;
+    for (const auto& word : list) text += (text.empty() ? "" : " ") + word;
+    return text;
+  }
+
   static std::string shape_key(const Tensor& tensor) {
     std::string key = tensor.name + dtype_name(tensor.element);
     for (const auto size : tensor.shape) key += " " + std::to_string(size);
@@ -122,6 +130,7 @@ class Writer {
   Hdf5Writer file_;
   std::set<std::string> known_;
   std::map<std::string, std::string> tensors_;
+  std::vector<std::string> keys_;  // of the problems
   std::size_t problems_{}, cases_{};
 };
 
@@ -208,7 +217,7 @@ BundleSummary make_bundle(const BundleOptions& options) {
   }
   if (writer.cases() == 0) fail_input(options.out, "make", "no check can be put into a file");
   go_on();
-  writer.commit();
+  writer.commit(options);
   std::error_code ignored;
   const auto bytes = std::filesystem::file_size(options.out, ignored);
   return {options.problems.size(), writer.cases(), static_cast<std::int64_t>(bytes), left_out.list};

@@ -319,6 +319,50 @@ TEST_CASE("each tensor of each case is held against its key, those that cases sh
   }
 }
 
+TEST_CASE("what is asked cannot be edited: checks, contract, claims, the list of problems") {
+  const Folder folder;
+  auto options = options_for({small, "m=3 n=16 k=64 g=32 zero=code"}, folder.file("a.h5"));
+  options.contract = "dequant=D1";
+  make_bundle(options);
+  const auto file = read_foreign(folder.file("a.h5"));
+  CHECK_NOTHROW(read_bundle(file));
+  const std::string begin = file.path + ": read: ";
+  const std::string end = " not what they were when " +
+                          std::get<std::string>(file.groups.at("/").at("generator")) +
+                          " made the file";
+  const auto refusal = [&](const std::function<void(ForeignFile&)>& edit) {
+    auto changed = file;
+    edit(changed);
+    const auto error = error_of([&] { read_bundle(changed); });
+    INFO(error);
+    REQUIRE((error.starts_with(begin) && error.ends_with(end)));
+    return error.substr(begin.size(), error.size() - begin.size() - end.size());
+  };
+  const auto set = [](const char* object, const char* name, const char* value) {
+    return [=](ForeignFile& f) { f.groups.at(object)[name] = std::string(value); };
+  };
+  CHECK(refusal(set("/problems/00001", "checks", "exact.zero")) ==
+        "the problem and the checks of /problems/00001 (m=3 n=16 k=64 g=32 zero=code) are");
+  CHECK(refusal(set("/problems/00000", "problem", "m=1 n=16 k=64 g=32 zero=code")) ==
+        "the problem and the checks of /problems/00000 (m=1 n=16 k=64 g=32 zero=code) are");
+  const std::string whole = "the contract, the claims or the list of problems are";
+  CHECK(refusal(set("/", "contract", "")) == whole);
+  CHECK(refusal(set("/", "claims", "")) == whole);
+  CHECK(refusal([](ForeignFile& f) { f.groups.erase("/problems/00001"); }) == whole);
+}
+
+TEST_CASE("a judgement says how many of the checks the file holds for each problem") {
+  const Folder folder;
+  make_bundle(options_for({small}, folder.file("a.h5")));
+  fill_bundle(folder.file("a.h5"), folder.file("b.h5"), right);
+  const auto judged = judge_bundle(folder.file("b.h5"), {"exact.zero"}, {}, {});
+  REQUIRE(judged.held.size() == 1);
+  CHECK(judged.held[0].problem == small);
+  CHECK(judged.held[0].held == read_bundle(folder.file("b.h5")).checks[0].size());
+  CHECK(judged.held[0].held > 10);
+  CHECK(judged.held[0].of == checks().size());
+}
+
 TEST_CASE("what a bundle says of itself is refused in one line where it cannot be") {
   const Folder folder;
   make_bundle(options_for({small}, folder.file("a.h5")));

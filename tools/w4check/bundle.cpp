@@ -43,6 +43,17 @@ std::string left_out_text(const std::vector<LeftOut>& list) {
   return list.empty() ? "" : labelled("unseen", "what a bundle cannot hold: " + text);
 }
 
+std::string held_text(const std::vector<HeldChecks>& list, bool verbose) {
+  constexpr std::size_t most = 10;
+  std::string text;
+  for (std::size_t i = 0; i < list.size() && (verbose || i < most); ++i)
+    text += labelled("held", std::to_string(list[i].held) + " of " + std::to_string(list[i].of) +
+                                 " checks for " + list[i].problem);
+  if (!verbose && list.size() > most)
+    text += "  and " + std::to_string(list.size() - most) + " more problems (-v shows them)\n";
+  return text;
+}
+
 // The keys that were given as options, as one line; the usual small problem where none was.
 std::vector<ProblemLine> lines_of(const BundleMakeArgs& args) {
   std::vector<ProblemLine> lines;
@@ -112,7 +123,7 @@ int bundle_judge_command(const BundleJudgeArgs& args) {
     text += "  " + judged.faults[i] + "\n";
   if (!args.verbose && judged.faults.size() > 10)
     text += "  and " + std::to_string(judged.faults.size() - 10) + " more (-v shows them)\n";
-  print(text + left_out_text(judged.left_out) + "\n");
+  print(text + held_text(judged.held, args.verbose) + left_out_text(judged.left_out) + "\n");
   print(run_text(judged.run, {colour_wanted(), args.verbose, files.paths()}));
   return exit_code(judged.run);
 }
