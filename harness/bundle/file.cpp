@@ -7,6 +7,7 @@
 
 #include "harness/bundle/bundle.hpp"
 #include "harness/fixture/tensors.hpp"
+#include "harness/printable.hpp"
 #include "reference/error.hpp"
 
 namespace w4 {
@@ -154,7 +155,7 @@ Bundle read_bundle(ForeignFile file) {
   if (schema != bundle_schema)
     fail_input(bundle.path, "read",
                "schema is \"" + schema + "\", this version reads \"" + bundle_schema + "\"");
-  bundle.kernel = text_attribute(bundle.file, "/", "kernel");
+  bundle.kernel = printable(text_attribute(bundle.file, "/", "kernel"));
   bundle.generator = text_attribute(bundle.file, "/", "generator");
   bundle.plans.contract = text_attribute(bundle.file, "/", "contract");
   read_claims_of(bundle);

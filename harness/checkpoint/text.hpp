@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/printable.hpp"
+
 namespace w4 {
 
-// Control characters and what is not UTF-8 as \xNN, at most 160 bytes.
-std::string printable(std::string_view);
 std::string in_quotes(std::string_view);                // "printable"
 std::string shape_text(std::span<const std::int64_t>);  // "[8, 32]"
 // "a, b, c and 4 more": the first `shown` of them.

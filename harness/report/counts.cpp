@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "harness/report/log.hpp"
+#include "harness/printable.hpp"
 #include "harness/report/text_parts.hpp"
 #include "harness/report/words.hpp"
 #include "harness/table_text.hpp"
@@ -21,7 +21,7 @@ std::string reasons_of(const RunResult& run, Outcome outcome, bool verbose) {
     if (c.verdict.outcome != outcome) continue;
     ++total;
     required += c.required ? 1 : 0;
-    const std::pair key{c.kernel, one_line(c.verdict.reason)};
+    const std::pair key{c.kernel, printable(c.verdict.reason, whole_text)};
     const auto at =
         std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == key; });
     if (at == groups.end())

@@ -4,8 +4,8 @@
 #include <cctype>
 #include <map>
 
+#include "harness/printable.hpp"
 #include "harness/report/json.hpp"
-#include "harness/report/log.hpp"
 #include "harness/report/text.hpp"
 #include "harness/report/text_parts.hpp"
 #include "harness/report/words.hpp"
@@ -136,7 +136,7 @@ std::string failures_text(const RunResult& run, const TextOptions& options) {
 }
 
 std::string labelled(std::string_view label, std::string_view text) {
-  const std::string clean = one_line(text);
+  const std::string clean = printable(text, whole_text);
   const std::size_t margin = 11;
   std::string line = "  " + std::string(label) + std::string(margin - 2 - label.size(), ' '), out;
   std::size_t used = margin;

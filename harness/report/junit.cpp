@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "harness/report/log.hpp"
+#include "harness/printable.hpp"
 
 namespace w4 {
 
@@ -12,7 +12,7 @@ namespace {
 
 std::string escaped(std::string_view text) {
   std::string out;
-  for (const char c : one_line(text)) {
+  for (const char c : printable(text, whole_text)) {
     switch (c) {
       case '&':
         out += "&amp;";

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "harness/report/log.hpp"
+#include "harness/printable.hpp"
 #include "harness/report/text_parts.hpp"
 #include "harness/report/words.hpp"
 #include "harness/table_text.hpp"
@@ -35,8 +35,8 @@ std::vector<std::string> groups_of(const RunResult& run) {
 // A path is the kernel's own text, and a hostile one must not tear the table.
 std::string path_name(const std::string& path) {
   constexpr std::size_t most = 24;
-  const std::string clean = one_line(path);
-  return clean.size() <= most ? clean : one_line(clean.substr(0, most - 3)) + "...";
+  const std::string clean = printable(path, whole_text);
+  return clean.size() <= most ? clean : printable(clean.substr(0, most - 3), whole_text) + "...";
 }
 
 std::string paths_of(const std::vector<const RunCase*>& cases) {
@@ -73,7 +73,7 @@ std::string reasons(const Row& row, Outcome outcome) {
     if (c->verdict.outcome == outcome) add_once(all, c->verdict.reason);
   }
   if (all.empty()) return "";
-  return one_line(all.front()) +
+  return printable(all.front(), whole_text) +
          (all.size() > 1
               ? " (and " + counted(static_cast<std::int64_t>(all.size()) - 1, "other reason") + ")"
               : "");
@@ -151,15 +151,16 @@ std::vector<Row> layer_rows(const RunResult& run, const std::string& layer) {
   for (const RunPlan& plan : run.plans) {
     if (run.problems[plan.problem].layer != layer) continue;
     Row& row = row_for(rows, plan.kernel, plan.accepted ? path_cell(plan.path) : "-",
-                       one_line(plan.reason));
+                       printable(plan.reason, whole_text));
     add_once(row.batches, std::to_string(run.problems[plan.problem].problem.m));
     row_of[{plan.kernel, plan.problem}] = static_cast<std::size_t>(&row - rows.data());
   }
   for (const RunCase& c : run.cases) {
     if (run.problems[c.problem].layer != layer) continue;
     const auto at = row_of.find({c.kernel, c.problem});
-    Row& row = at != row_of.end() ? rows[at->second]
-                                  : row_for(rows, c.kernel, "-", one_line(c.verdict.reason));
+    Row& row = at != row_of.end()
+                   ? rows[at->second]
+                   : row_for(rows, c.kernel, "-", printable(c.verdict.reason, whole_text));
     row.cases.push_back(&c);
   }
   return rows;
@@ -176,7 +177,7 @@ std::string kernel_tables(const RunResult& run, bool colour) {
     const auto first = std::find_if(run.problems.begin(), run.problems.end(),
                                     [&](const RunProblem& p) { return p.layer == layer; });
     out += (out.empty() ? "" : "\n") + std::string("layer   ") +
-           (layer.empty() ? "none: generated problems" : layer) +
+           (layer.empty() ? "none: generated problems" : printable(layer)) +
            (first->about.empty() ? "" : "   " + first->about) + "\n" +
            table(run, layer.empty() ? kernel_rows(run, true) : layer_rows(run, layer), colour);
   }

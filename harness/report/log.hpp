@@ -2,17 +2,14 @@
 // The one line of an error and the one line of a warning, on stderr.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 namespace w4 {
 
-// `path: step: cause`. Line ends inside become spaces: an error is one line, whatever it quotes.
+// `path: step: cause`. What no terminal should see is escaped (printable): an error is one line,
+// whatever it quotes.
 void log_error(std::string_view line);
 // line: `path: prefix: what`.
 void log_warning(std::string_view line);
-
-// Control characters as spaces, bytes that are not UTF-8 as U+FFFD.
-std::string one_line(std::string_view);
 
 }  // namespace w4

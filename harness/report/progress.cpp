@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-#include "harness/report/log.hpp"
+#include "harness/printable.hpp"
 
 namespace w4 {
 
@@ -19,8 +19,8 @@ bool colour_wanted() {
 
 std::string progress_line(std::size_t done, std::size_t total, const std::string& what,
                           double elapsed_s) {
-  std::string line =
-      std::to_string(done) + " of " + std::to_string(total) + " cases   " + one_line(what);
+  std::string line = std::to_string(done) + " of " + std::to_string(total) + " cases   " +
+                     printable(what, whole_text);
   if (done == 0 || elapsed_s < 1) return line;
   const double left = elapsed_s * static_cast<double>(total - done) / static_cast<double>(done);
   return line + "   about " + std::to_string(std::lround(std::ceil(left))) + " s left";

@@ -351,6 +351,14 @@ TEST_CASE("what is asked cannot be edited: checks, contract, claims, the list of
   CHECK(refusal([](ForeignFile& f) { f.groups.erase("/problems/00001"); }) == whole);
 }
 
+TEST_CASE("a kernel's name out of a file is fit for a terminal") {
+  const Folder folder;
+  auto options = options_for({small}, folder.file("a.h5"));
+  options.kernel = "a\nverdict: pass\x1b[31m";
+  make_bundle(options);
+  CHECK(read_bundle(folder.file("a.h5")).kernel == "a\\x0averdict: pass\\x1b[31m");
+}
+
 TEST_CASE("a judgement says how many of the checks the file holds for each problem") {
   const Folder folder;
   make_bundle(options_for({small}, folder.file("a.h5")));

@@ -2,6 +2,7 @@
 // The program on real layers.
 #include <catch2/catch_test_macros.hpp>
 
+#include "harness/fixture/hdf5_file.hpp"
 #include "suites/run/program.hpp"
 
 namespace w4 {
@@ -96,6 +97,57 @@ TEST_CASE("layer run: pack undoes unpack") {
   INFO(pack.err);
   CHECK(pack.code == 0);
   CHECK(holds(w4check({"layer", "show", out}).out, "gptq v2"));
+}
+
+TEST_CASE("layer run: a name out of a file is escaped wherever it is printed") {
+  if (!hdf5_available()) SKIP("this build has no HDF5");
+  const TemporaryFolder folder;
+  const std::string plain = (folder.path() / "in.h5").string(),
+                    out = (folder.path() / "out.safetensors").string(),
+                    again = (folder.path() / "again.safetensors").string(),
+                    back = (folder.path() / "back.h5").string();
+  {
+    Hdf5Writer file(plain);
+    const std::int64_t full[] = {64, 8}, per_group[] = {2, 8};
+    file.array("codes", full, std::vector<std::uint8_t>(64 * 8, 5));
+    file.array("scales", per_group, std::vector<float>(2 * 8, 0.5F));
+    file.attribute("prefix", std::string("a\nverdict: pass\x1b[31m"));
+    file.commit();
+  }
+  for (const auto& words :
+       {std::vector<std::string>{"layer", "pack", plain, "--to", "gptq_v2", "-o", out},
+        {"layer", "show", out},
+        {"layer", "unpack", out, "-o", back},
+        {"layer", "convert", out, "--to", "compressed_tensors", "-o", again},
+        {"run", "--layer", out, "--batch", "1", "--kernel", "cpu.scalar", "--check",
+         "exact.zero"}}) {
+    const Ran ran = w4check(words);
+    INFO(words[1] << '\n' << ran.out << ran.err);
+    CHECK(ran.code == 0);
+    CHECK(holds(ran.out, "a\\x0averdict: pass\\x1b[31m"));
+    CHECK_FALSE(holds(ran.out + ran.err, "\x1b"));
+    CHECK_FALSE(holds("\n" + ran.out + "\n" + ran.err, "\nverdict: pass\\x1b"));
+  }
+}
+
+TEST_CASE("layer run: golden show, verify and diff print what a file says of itself escaped") {
+  const TemporaryFolder folder;
+  const std::string a = (folder.path() / "a.h5").string(), b = (folder.path() / "b.h5").string();
+  for (const auto& [path, commit] : {std::pair{a, "x\nverdict: pass\x1b[31m"}, std::pair{b, "y"}}) {
+    const Ran made =
+        w4check({"golden", "record", "--problem", "m=1 n=8 k=16", "--commit", commit, "-o", path});
+    if (made.code == 2 && holds(made.err, "HDF5")) SKIP("this build has no HDF5");
+    REQUIRE(made.code == 0);
+  }
+  for (const auto& words : {std::vector<std::string>{"golden", "show", a},
+                            {"golden", "verify", a},
+                            {"golden", "diff", a, b}}) {
+    const Ran ran = w4check(words);
+    INFO(ran.out << ran.err);
+    CHECK(ran.code == 0);
+    CHECK((words[1] == "verify" || holds(ran.out, "x\\x0averdict: pass\\x1b[31m")));
+    CHECK_FALSE(holds(ran.out, "\x1b"));
+  }
 }
 
 }  // namespace w4

@@ -6,6 +6,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "harness/printable.hpp"
 #include "harness/report/log.hpp"
 #include "harness/report/progress.hpp"
 #include "harness/report/text_parts.hpp"
@@ -168,12 +169,25 @@ verdict: pass 1 required, 0 red
 }
 
 TEST_CASE("words: what a line may hold") {
-  CHECK(one_line("a\nb\tc\x7f") == "a b c ");
-  CHECK(one_line("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80") ==
+  CHECK(printable("a\nb\tc\x7f") == "a\\x0ab\\x09c\\x7f");
+  CHECK(printable("verdict: pass\x1b[31m") == "verdict: pass\\x1b[31m");
+  CHECK(printable("\xc2\x9b"
+                  "31m \xc2\xa0") == "\\xc2\\x9b31m \xc2\xa0");
+  CHECK(printable("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80") ==
         "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80");
-  CHECK(one_line("\xff\xc3") == "\xef\xbf\xbd\xef\xbf\xbd");
-  CHECK(one_line("\xed\xa0\x80").find('\xed') == std::string::npos);
-  CHECK(one_line("\xc0\xaf").find('\xc0') == std::string::npos);
+  CHECK(printable("\xff\xc3") == "\\xff\\xc3");
+  CHECK(printable("\xed\xa0\x80") == "\\xed\\xa0\\x80");
+  CHECK(printable("\xc0\xaf") == "\\xc0\\xaf");
+  CHECK(printable(std::string(400, 'a')) == std::string(160, 'a') + "...");
+  CHECK(printable(std::string(400, 'a'), whole_text) == std::string(400, 'a'));
+}
+
+TEST_CASE("text: a layer's name cannot end its line") {
+  RunResult run = layer_sample();
+  for (RunProblem& p : run.problems) p.layer = "a\nverdict: pass\x1b[31m";
+  const std::string text = run_text(run, {});
+  CHECK(text.find("layer   a\\x0averdict: pass\\x1b[31m   gptq_v1") != std::string::npos);
+  CHECK(text.find('\x1b') == std::string::npos);
 }
 
 TEST_CASE("text: a search says what it drew and whom it left out") {

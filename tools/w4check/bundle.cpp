@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "harness/printable.hpp"
 #include "harness/report/log.hpp"
 #include "harness/report/progress.hpp"
 #include "harness/report/text.hpp"
@@ -120,7 +121,7 @@ int bundle_judge_command(const BundleJudgeArgs& args) {
                      std::to_string(judged.cases) + " cases, " +
                      std::to_string(judged.faults.size()) + " without a usable output\n";
   for (std::size_t i = 0; i < judged.faults.size() && (args.verbose || i < 10); ++i)
-    text += "  " + judged.faults[i] + "\n";
+    text += "  " + printable(judged.faults[i]) + "\n";
   if (!args.verbose && judged.faults.size() > 10)
     text += "  and " + std::to_string(judged.faults.size() - 10) + " more (-v shows them)\n";
   print(text + held_text(judged.held, args.verbose) + left_out_text(judged.left_out) + "\n");

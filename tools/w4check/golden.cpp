@@ -2,6 +2,7 @@
 // `w4check golden`: exact results in files, and today's code against them.
 #include "harness/golden/golden.hpp"
 
+#include "harness/printable.hpp"
 #include "harness/report/json.hpp"
 #include "harness/report/log.hpp"
 #include "harness/report/text.hpp"
@@ -116,15 +117,16 @@ int golden_verify_command(const GoldenArgs& args) {
         ++cases, off += drift.empty() ? 0 : 1;
         for (const Drift& d : drift) {
           rows.push_back(row_of(path, d));
-          text += "DRIFT  " + std::string(to_string(d.cls)) + "   " + path + " case " +
-                  d.case_name + ", " + d.dequant + "\n" + labelled("what", d.what) +
+          text += "DRIFT  " + std::string(to_string(d.cls)) + "   " + printable(path, whole_text) +
+                  " case " + printable(d.case_name) + ", " + d.dequant + "\n" +
+                  labelled("what", d.what) +
                   labelled("where", std::to_string(d.count) + " of " + std::to_string(d.outputs) +
                                         " outputs; " + to_string(c.problem)) +
                   "\n";
         }
       }
       drifted += off;
-      text += path + "   " + count_text(golden.cases.size(), "case") + ", " +
+      text += printable(path, whole_text) + "   " + count_text(golden.cases.size(), "case") + ", " +
               (off == 0 ? "no drift" : count_text(off, "case") + " drifted") +
               "   content_sha256 " + golden.content_sha256 + "\n";
     }
@@ -143,9 +145,10 @@ int golden_show_command(const GoldenArgs& args) {
   for (const auto& given : args.paths) {
     for (const auto& path : golden_files(given)) {
       const GoldenFile golden = read_golden(path);
-      text += path + "   content_sha256 " + golden.content_sha256 + "\n";
+      text += printable(path, whole_text) + "   content_sha256 " + golden.content_sha256 + "\n";
       std::vector<std::vector<std::string>> about;
-      for (const auto& [key, value] : golden.provenance) about.push_back({"  " + key, value});
+      for (const auto& [key, value] : golden.provenance)
+        about.push_back({"  " + printable(key), printable(value)});
       text += table_text(about);
       std::vector<std::vector<std::string>> rows{
           {"case", "outputs", "observed", "source", "problem"}};
@@ -157,7 +160,7 @@ int golden_show_command(const GoldenArgs& args) {
             count += !same_word(c.problem.y, c.observed[i], c.classes.front().y[i]);
           off = std::to_string(count) + " differ";
         }
-        rows.push_back({c.name, std::to_string(c.problem.m * c.problem.n), off,
+        rows.push_back({printable(c.name), std::to_string(c.problem.m * c.problem.n), off,
                         c.source == "gen" ? "gen" : "layer", to_string(c.problem)});
       }
       text += "\n" + table_text(rows) + "\n";
@@ -177,11 +180,13 @@ int golden_diff_command(const GoldenArgs& args) {
   for (const auto& [key, value] : a.provenance) {
     const auto other = b.provenance.find(key);
     const std::string theirs = other == b.provenance.end() ? "nothing" : other->second;
-    if (theirs != value) about.push_back({"  " + key, value + " against " + theirs});
+    if (theirs != value)
+      about.push_back({"  " + printable(key), printable(value) + " against " + printable(theirs)});
   }
   text += table_text(about);
   const auto differences = diff_golden(a, b);
-  for (const auto& [name, what] : differences) text += "DIFF  case " + name + "   " + what + "\n";
+  for (const auto& [name, what] : differences)
+    text += "DIFF  case " + printable(name) + "   " + printable(what, whole_text) + "\n";
   text += "verdict: " +
           (differences.empty() ? "pass the same content, " + a.content_sha256
                                : "FAIL " + count_text(differences.size(), "difference")) +

@@ -5,6 +5,7 @@
 #include "harness/checkpoint/show.hpp"
 #include "harness/fixture/pack.hpp"
 #include "harness/fixture/unpack.hpp"
+#include "harness/printable.hpp"
 #include "harness/report/log.hpp"
 #include "tools/w4check/command.hpp"
 #include "tools/w4check/session.hpp"
@@ -28,7 +29,7 @@ int layer_unpack_command(const LayerArgs& args) {
   const Unpacked unpacked =
       unpack_layer(args.path, args.prefix, read_v1_zeros(args.v1_zeros), args.out);
   for (const std::string& line : unpacked.warnings) log_warning(line);
-  print("layer   " + unpacked.layer.prefix + "   " + unpacked.layer.format +
+  print("layer   " + printable(unpacked.layer.prefix) + "   " + unpacked.layer.format +
         "\nreport: " + args.out + "\n");
   return 0;
 }
@@ -38,7 +39,7 @@ int layer_convert_command(const LayerArgs& args) {
   const Converted converted =
       convert_layer(args.path, args.prefix, read_v1_zeros(args.v1_zeros), args.to, args.out);
   for (const std::string& line : converted.warnings) log_warning(line);
-  print("layer   " + converted.prefix + "   " + converted.from + " to " + args.to +
+  print("layer   " + printable(converted.prefix) + "   " + converted.from + " to " + args.to +
         "\nreport: " + args.out + "\n");
   return 0;
 }
@@ -47,7 +48,7 @@ int layer_pack_command(const LayerArgs& args) {
   keep_inputs(args.out, {args.path});
   const PackedLayer packed = pack_layer(args.path, args.to, args.out);
   for (const std::string& line : packed.warnings) log_warning(line);
-  print("layer   " + packed.prefix + "   " + args.to + "\nreport: " + args.out + "\n");
+  print("layer   " + printable(packed.prefix) + "   " + args.to + "\nreport: " + args.out + "\n");
   return 0;
 }
 
