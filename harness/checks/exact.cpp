@@ -138,6 +138,9 @@ Verdict exact_onehot(Rig& rig) {
   auto verdict = judge_forms(rig, seen);
   if (verdict.outcome == Outcome::fail && verdict.reason == unknown_form)
     verdict.reason = "some weights are decoded wrong: a one-hot row does not return (q - z)*s";
+  if (verdict.outcome == Outcome::pass && std::ssize(rows) < p.k)
+    verdict.reason +=
+        " (" + std::to_string(rows.size()) + " of " + std::to_string(p.k) + " k looked at)";
   return verdict;
 }
 
