@@ -19,8 +19,7 @@ const Support gather_can{
     .y = floats,
     .scale = floats,
     .bias = floats,
-    .zeros = set_of(W4_ZERO_SIGNED, W4_ZERO_8, W4_ZERO_CODE, W4_ZERO_CODE_M1, W4_ZERO_REAL,
-                    W4_ZERO_ADD, W4_ZERO_ADD_8),
+    .zeros = every_zero,
     .storages =
         set_of(Storage::codes, Storage::gptq_v1, Storage::gptq_v2, Storage::compressed_tensors),
     .act_order = true,

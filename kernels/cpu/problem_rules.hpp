@@ -65,6 +65,12 @@ constexpr bool holds(std::uint32_t set, std::uint32_t id) {
 }
 
 constexpr std::uint32_t floats = set_of(W4_F32, W4_F16, W4_BF16);
+inline constexpr std::uint32_t every_zero =
+    set_of(W4_ZERO_SIGNED, W4_ZERO_8, W4_ZERO_CODE, W4_ZERO_CODE_M1, W4_ZERO_REAL, W4_ZERO_ADD,
+           W4_ZERO_ADD_8);
+inline constexpr std::uint32_t every_storage = set_of(
+    Storage::codes, Storage::kpack, Storage::npack, Storage::gptq_v1, Storage::gptq_v2,
+    Storage::awq_gemm, Storage::awq_gemv, Storage::awq_gemv_fast, Storage::compressed_tensors);
 
 // What a kernel takes. X is stored as it is multiplied, but for a kernel that narrows it: one whose
 // `x` is not empty.
