@@ -14,23 +14,13 @@
 #include "harness/fixture/tensors.hpp"
 #include "reference/error.hpp"
 #include "suites/support/judge.hpp"
+#include "suites/support/temporary_folder.hpp"
 #include "suites/support/types.hpp"
 
 namespace {
 
 using namespace w4;
 namespace fs = std::filesystem;
-
-struct Folder {
-  fs::path path;
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "w4_suite_bundle.XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path = name;
-  }
-  ~Folder() { fs::remove_all(path); }
-  std::string file(const char* name) const { return (path / name).string(); }
-};
 
 BundleOptions options_for(const std::vector<std::string>& lines, const std::string& out) {
   BundleOptions options;
@@ -99,19 +89,10 @@ bool right(const Bundle& bundle, const BundleCase& c, std::vector<std::int64_t>&
 
 constexpr char small[] = "m=2 n=16 k=64 g=32 zero=code";
 
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
 }  // namespace
 
 TEST_CASE("right outputs of every kind of problem pass") {
-  const Folder folder;
+  const TemporaryFolder folder;
   for (const char* line : {small, "m=3 n=8 k=64 g=16 zero=8 layout=gptq_v1 x=s8 xg=32 y=f32",
                            "m=1 n=13 k=48 zero=real layout=kpack:02461357 x=bf16 y=bf16",
                            "m=2 n=8 k=33 zero=signed x=s4 y=f32",
@@ -136,7 +117,7 @@ TEST_CASE("right outputs of every kind of problem pass") {
 }
 
 TEST_CASE("every x, mul and y that go together make a file that can be judged") {
-  const Folder folder;
+  const TemporaryFolder folder;
   std::size_t count = 0;
   for (const auto& line : lines_of_types("m=1 n=8 k=8")) {
     INFO(line);
@@ -159,7 +140,7 @@ TEST_CASE("every x, mul and y that go together make a file that can be judged") 
 }
 
 TEST_CASE("minus one everywhere is an answer of s32, though the blank reads so too") {
-  const Folder folder;
+  const TemporaryFolder folder;
   make_bundle(options_for({"m=1 n=8 k=16 x=s8 y=s32"}, folder.file("a.h5")));
   fill_bundle(folder.file("a.h5"), folder.file("b.h5"), right);
   const auto bundle = read_bundle(folder.file("b.h5"));
@@ -176,7 +157,7 @@ TEST_CASE("minus one everywhere is an answer of s32, though the blank reads so t
 }
 
 TEST_CASE("a bundle gives the verdicts of a run") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const char* line = "m=4 n=32 k=256 g=32 zero=code";
   for (const char* name : {"mutant.none", "mutant.zero_off_by_one", "mutant.f16_accumulator",
                            "mutant.n_tile_not_written", "mutant.group_off_by_one"}) {
@@ -205,7 +186,7 @@ TEST_CASE("a bundle gives the verdicts of a run") {
 }
 
 TEST_CASE("one word everywhere is vacuous in a bundle as in a run: no other draw is asked of it") {
-  const Folder folder;
+  const TemporaryFolder folder;
   make_bundle(options_for({small}, folder.file("a.h5")));
   fill_bundle(folder.file("a.h5"), folder.file("b.h5"),
               [](auto&, auto&, auto&, auto&, std::vector<std::byte>& y) {
@@ -219,7 +200,7 @@ TEST_CASE("one word everywhere is vacuous in a bundle as in a run: no other draw
 }
 
 TEST_CASE("the file holds no expected word: every y is the poison") {
-  const Folder folder;
+  const TemporaryFolder folder;
   make_bundle(options_for({small}, folder.file("a.h5")));
   const auto bundle = read_bundle(folder.file("a.h5"));
   CHECK(bundle.cases.size() > 20);
@@ -230,7 +211,7 @@ TEST_CASE("the file holds no expected word: every y is the poison") {
 }
 
 TEST_CASE("the same options make the same bytes") {
-  const Folder folder;
+  const TemporaryFolder folder;
   for (const char* name : {"a.h5", "b.h5"}) make_bundle(options_for({small}, folder.file(name)));
   const auto a = read_foreign(folder.file("a.h5")), b = read_foreign(folder.file("b.h5"));
   REQUIRE(a.datasets.size() == b.datasets.size());
@@ -238,7 +219,7 @@ TEST_CASE("the same options make the same bytes") {
 }
 
 TEST_CASE("missing, misshapen and untouched outputs are named") {
-  const Folder folder;
+  const TemporaryFolder folder;
   make_bundle(options_for({small}, folder.file("a.h5")));
   const auto spoiled = [&](const Fill& spoil) {
     fill_bundle(
@@ -289,7 +270,7 @@ TEST_CASE("missing, misshapen and untouched outputs are named") {
 }
 
 TEST_CASE("operands that were changed are refused with the case's name") {
-  const Folder folder;
+  const TemporaryFolder folder;
   make_bundle(options_for({small}, folder.file("a.h5")));
   const auto bundle = read_bundle(folder.file("a.h5"));
   Hdf5Writer file(folder.file("b.h5"));
@@ -318,7 +299,7 @@ TEST_CASE("operands that were changed are refused with the case's name") {
 }
 
 TEST_CASE("each tensor of each case is held against its key, those that cases share too") {
-  const Folder folder;
+  const TemporaryFolder folder;
   make_bundle(options_for({"m=2 n=9 k=40 g=8 groups=6 zero=add x=f32 y=f32 order=gidx bias=f32"},
                           folder.file("a.h5")));
   const auto file = read_foreign(folder.file("a.h5"));
@@ -337,7 +318,7 @@ TEST_CASE("each tensor of each case is held against its key, those that cases sh
 }
 
 TEST_CASE("what is asked cannot be edited: checks, contract, claims, the list of problems") {
-  const Folder folder;
+  const TemporaryFolder folder;
   auto options = options_for({small, "m=3 n=16 k=64 g=32 zero=code"}, folder.file("a.h5"));
   options.contract = "dequant=D1";
   make_bundle(options);
@@ -369,7 +350,7 @@ TEST_CASE("what is asked cannot be edited: checks, contract, claims, the list of
 }
 
 TEST_CASE("a kernel's name out of a file is fit for a terminal") {
-  const Folder folder;
+  const TemporaryFolder folder;
   auto options = options_for({small}, folder.file("a.h5"));
   options.kernel = "a\nverdict: pass\x1b[31m";
   make_bundle(options);
@@ -377,7 +358,7 @@ TEST_CASE("a kernel's name out of a file is fit for a terminal") {
 }
 
 TEST_CASE("a judgement says how many of the checks the file holds for each problem") {
-  const Folder folder;
+  const TemporaryFolder folder;
   make_bundle(options_for({small}, folder.file("a.h5")));
   fill_bundle(folder.file("a.h5"), folder.file("b.h5"), right);
   const auto judged = judge_bundle(folder.file("b.h5"), {"exact.zero"}, {}, {});
@@ -389,7 +370,7 @@ TEST_CASE("a judgement says how many of the checks the file holds for each probl
 }
 
 TEST_CASE("what a bundle says of itself is refused in one line where it cannot be") {
-  const Folder folder;
+  const TemporaryFolder folder;
   make_bundle(options_for({small}, folder.file("a.h5")));
   const auto file = read_foreign(folder.file("a.h5"));
   const auto refusal = [&](const std::string& object, const std::string& attribute,
@@ -412,7 +393,7 @@ TEST_CASE("what a bundle says of itself is refused in one line where it cannot b
 }
 
 TEST_CASE("problems that a file cannot hold are refused") {
-  const Folder folder;
+  const TemporaryFolder folder;
   CHECK(error_of([&] {
           make_bundle(options_for({"m=2 n=8 k=32 xs=40"}, folder.file("a.h5")));
         }).find("no xs= or ys=") != std::string::npos);
@@ -420,7 +401,7 @@ TEST_CASE("problems that a file cannot hold are refused") {
 }
 
 TEST_CASE("scales and zeros have the shape that their layout gives them") {
-  const Folder folder;
+  const TemporaryFolder folder;
   struct Row {
     const char *line, *scale, *zero;
   };

@@ -10,27 +10,12 @@
 #include "harness/fixture/unpack.hpp"
 #include "harness/golden/golden.hpp"
 #include "suites/fuzz/records.hpp"
+#include "suites/support/temporary_folder.hpp"
 
 namespace w4 {
 namespace {
 
 namespace fs = std::filesystem;
-
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "w4_fuzz_seeds.XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
-    path_ = name;
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string file(const char* name) const { return (path_ / name).string(); }
-
- private:
-  fs::path path_;
-};
 
 // A problem for each form that a tensor can have in a file.
 constexpr const char* problems[] = {
@@ -44,7 +29,7 @@ constexpr const char* problems[] = {
     "m=1 n=8 k=16 g=8 zero=code layout=compressed_tensors x=e4m3",
 };
 
-std::string golden_seed(const Folder& folder, const char* line) {
+std::string golden_seed(const TemporaryFolder& folder, const char* line) {
   GoldenFile golden;
   golden.provenance = {{"generator", "seeds"}, {"seed", "7"}};
   golden.cases = {record_case({parse_problem(line), nullptr, "", "", false}, 1)};
@@ -55,7 +40,7 @@ std::string golden_seed(const Folder& folder, const char* line) {
 
 // The first calls alone: a file of all is larger than a fuzzer can do with. The first y is filled,
 // the second has another type.
-std::string bundle_seed(const Folder& folder, const char* line) {
+std::string bundle_seed(const TemporaryFolder& folder, const char* line) {
   BundleOptions options;
   options.problems = {{parse_problem(line), nullptr, "", "", true}};
   options.out = folder.file("bundle.h5");
@@ -74,7 +59,7 @@ std::string bundle_seed(const Folder& folder, const char* line) {
   return to_records(file);
 }
 
-std::string plain_seed(const Folder& folder, const char* vector) {
+std::string plain_seed(const TemporaryFolder& folder, const char* vector) {
   unpack_layer(std::string(W4_FIXTURES "/vectors/") + vector + ".safetensors", "", V1Zeros::d1,
                folder.file("plain.h5"));
   ForeignLimits limits;
@@ -85,7 +70,7 @@ std::string plain_seed(const Folder& folder, const char* vector) {
 }  // namespace
 
 std::vector<std::string> hdf5_seeds() {
-  const Folder folder;
+  const TemporaryFolder folder;
   std::vector<std::string> seeds{to_records(read_foreign(W4_FIXTURES "/hdf5/plain.h5"))};
   for (const char* line : problems) {
     seeds.push_back(golden_seed(folder, line));

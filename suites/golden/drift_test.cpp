@@ -25,7 +25,7 @@ GoldenCase planted(const std::string& line,
 }
 
 std::vector<Drift> drift_in(const GoldenCase& c) {
-  const Folder folder;
+  const TemporaryFolder folder;
   return drift_of(through_file(c, folder).cases.at(0));
 }
 

@@ -33,7 +33,7 @@ constexpr char plain[] = "m=2 n=8 k=64 g=32 zero=code";
 }  // namespace
 
 TEST_CASE("the same content gives the same bytes") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const auto file = file_of({plain, "m=1 n=8 k=64 g=32 layout=gptq_v1 order=perm bias=f16"});
   write_golden(file, folder.file("a.h5"));
   write_golden(file, folder.file("b.h5"));
@@ -41,7 +41,7 @@ TEST_CASE("the same content gives the same bytes") {
 }
 
 TEST_CASE("every x, mul and y that go together are read as they were written") {
-  const Folder folder;
+  const TemporaryFolder folder;
   std::size_t count = 0;
   for (const auto& line : lines_of_types("m=2 n=8 k=33")) {
     INFO(line);
@@ -73,7 +73,7 @@ TEST_CASE("the exact sums decide every rounding of every output type") {
 }
 
 TEST_CASE("specials are kept") {
-  const Folder folder;
+  const TemporaryFolder folder;
   auto c = golden_case(plain);
   c.classes[0].exact[0] = {NumberKind::nan, false, {}};
   c.classes[0].exact[1] = {NumberKind::infinite, true, {}};
@@ -85,7 +85,7 @@ TEST_CASE("specials are kept") {
 }
 
 TEST_CASE("a future schema, a missing attribute and a foreign file are refused in one line") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const auto says = [&](const std::function<void(Hdf5Writer&)>& write, const std::string& part) {
     {
       Hdf5Writer file(folder.file("a.h5"));
@@ -107,7 +107,7 @@ TEST_CASE("a future schema, a missing attribute and a foreign file are refused i
 }
 
 TEST_CASE("operands that are no matrix and sums that are none are refused, hashes or not") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const auto says = [&](const char* line, const std::function<void(GoldenCase&)>& spoil) {
     auto c = golden_case(line);
     spoil(c);
@@ -133,7 +133,7 @@ TEST_CASE("operands that are no matrix and sums that are none are refused, hashe
 }
 
 TEST_CASE("diff says what differs in content, and provenance does not count") {
-  const Folder folder;
+  const TemporaryFolder folder;
   auto a = file_of({plain}), b = a;
   b.provenance["driver"] = "581";
   a.content_sha256 = write_golden(a, folder.file("a.h5"));
@@ -151,22 +151,22 @@ TEST_CASE("diff says what differs in content, and provenance does not count") {
 }
 
 TEST_CASE("a manifest is compared before anything is opened") {
-  const Folder folder;
+  const TemporaryFolder folder;
   write_golden(file_of({plain}), folder.file("a.h5"));
   const auto bytes = read_all(folder.file("a.h5"));
   const auto hash = sha256_hex(std::as_bytes(std::span(bytes)));
   std::ofstream(folder.file("MANIFEST.sha256")) << hash << "  a.h5\n";
-  CHECK(golden_files(folder.path.string()) == std::vector{folder.file("a.h5")});
+  CHECK(golden_files(folder.path().string()) == std::vector{folder.file("a.h5")});
   CHECK(golden_files(folder.file("a.h5")) == std::vector{folder.file("a.h5")});
   std::ofstream(folder.file("b.h5")) << "x";
-  CHECK(error_of([&] { golden_files(folder.path.string()); }) ==
+  CHECK(error_of([&] { golden_files(folder.path().string()); }) ==
         folder.file("b.h5") + ": manifest: is not listed in MANIFEST.sha256");
   std::filesystem::remove(folder.file("b.h5"));
   std::ofstream(folder.file("a.h5"), std::ios::app) << "x";
-  for (const auto& path : {folder.path.string(), folder.file("a.h5")})
+  for (const auto& path : {folder.path().string(), folder.file("a.h5")})
     CHECK(error_of([&] { golden_files(path); }) ==
           folder.file("a.h5") + ": manifest: does not have the SHA-256 that MANIFEST.sha256 says");
   std::ofstream(folder.file("MANIFEST.sha256")) << hash << "  gone.h5\n";
-  CHECK(error_of([&] { golden_files(folder.path.string()); }) ==
+  CHECK(error_of([&] { golden_files(folder.path().string()); }) ==
         folder.file("gone.h5") + ": manifest: cannot be read");
 }

@@ -14,7 +14,7 @@ TEST_CASE("a flipped byte is refused or reported or has no meaning") {
   using namespace w4;
   const char* asked = std::getenv("W4_FLIPS");
   const int flips = asked ? std::atoi(asked) : 240;
-  const Folder folder;
+  const TemporaryFolder folder;
   std::ifstream source(W4_FIXTURES "/golden/gptq.h5", std::ios::binary);
   const std::string whole{std::istreambuf_iterator<char>(source), {}};
   REQUIRE(whole.size() > 100'000);

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "suites/support/temporary_folder.hpp"
+
 namespace w4 {
 
 struct Ran {
@@ -25,17 +27,5 @@ std::size_t lines_of(const std::string& text);
 std::string between(const std::string& text, const std::string& begin, const std::string& end);
 // JSON text with the values of these keys (no objects, no lists) replaced by -.
 std::string without_values(std::string json, const std::vector<std::string>& keys);
-
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 }  // namespace w4
