@@ -16,15 +16,14 @@ std::map<pid_t, double> waits_of_worker(pid_t warden) {
   std::ifstream children("/proc/" + id + "/task/" + id + "/children");
   pid_t worker{};
   if (!(children >> worker)) return waits;
+  // The worker may end while it is looked at: that is an error of the iterator, not an exception.
   std::error_code gone;
-  const std::filesystem::directory_iterator threads("/proc/" + std::to_string(worker) + "/task",
-                                                    gone);
-  if (gone) return waits;
-  for (const auto& thread : threads) {
-    std::ifstream counts(thread.path() / "schedstat");
+  std::filesystem::directory_iterator thread("/proc/" + std::to_string(worker) + "/task", gone);
+  for (; !gone && thread != std::filesystem::directory_iterator(); thread.increment(gone)) {
+    std::ifstream counts(thread->path() / "schedstat");
     double on_cpu_ns{}, waiting_ns{};
     if (counts >> on_cpu_ns >> waiting_ns)
-      waits[std::stoi(thread.path().filename().string())] = waiting_ns * 1e-9;
+      waits[std::stoi(thread->path().filename().string())] = waiting_ns * 1e-9;
   }
   return waits;
 }
