@@ -124,10 +124,16 @@ Verdict judge_split(Rig& rig, const CaseContext& whole, const MakeWhole& make, c
     if (!harmless(verdict.outcome)) return blame(std::move(verdict), rank, shards[i].problem);
   }
   if (p.y != Type::f32) return passed("every shard gives its exact sums");
-  for (std::size_t i = 0; i < words.size(); ++i)
-    if (!same_word(p.y, std::bit_cast<std::uint32_t>(total[i]), words[i]))
-      return failed("the shards' fp32 sums are not the whole's",
-                    Evidence::Object{{"kind", "shard_sums"}, {"ranks", split.ranks}});
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto sum = std::bit_cast<std::uint32_t>(total[i]);
+    if (same_word(p.y, sum, words[i])) continue;
+    const auto at = static_cast<std::int64_t>(i);
+    auto verdict = failed("the shards' fp32 sums are not the whole's",
+                          Evidence::Object{{"kind", "shard_sums"}, {"ranks", split.ranks}});
+    verdict.where = "first y[" + std::to_string(at / p.n) + "," + std::to_string(at % p.n) + "]";
+    verdict.expected_got = show_word(p.y, words[i]) + ";  got " + show_word(p.y, sum);
+    return verdict;
+  }
   return passed("the shards' fp32 sums are the whole's");
 }
 
